@@ -1,8 +1,8 @@
 """Find the inputs that make a decoder use the most memory per byte, from the layouts alone.
 
-A few bytes can create a whole object: a struct whose fields are all empty, a dict for one unknown tag without data (2
-bytes), a tuple for an array of one element, a memoryview for empty bytes. For each array of each message, this module
-builds an input filled with such elements and estimates its memory, so that only the worst inputs need to be measured.
+A few bytes can create a whole object, such as a struct of empty fields, or a dict for one empty unknown tag. For each
+array of each message, this module builds an input filled with such elements, and estimates its memory. Tests measure
+only the worst inputs.
 """
 
 import gc
@@ -25,13 +25,13 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""The minimum bytes of memory per byte of input: optional fields that take less memory are omitted."""
+"""Omit optional fields that take less memory per input byte."""
 
 Path = tuple[str, ...]
 
 
 class Bait(NamedTuple):
-    """An array that an attacker may fill. An element takes `size` bytes of input, and about `memory` bytes of RAM."""
+    """An array whose elements take `size` bytes of input, and about `memory` bytes of RAM."""
 
     cls: type[tagwire.Message]
     version: int
@@ -72,7 +72,7 @@ def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Return the peak of additional Python memory while `work` runs, even if `work` raises a DecodeError."""
+    """Return the peak of additional Python memory while `work` runs. Ignore DecodeErrors."""
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
@@ -84,9 +84,9 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
-    """Decode one message from `data` in each decoding mode. Return a dict from mode to peak memory in bytes."""
+    """Decode `data` in each mode. Return a dict from mode to peak memory in bytes."""
     with suppress(tagwire.DecodeError):
-        cls.decode(data + b"x", version)  # import modules and fill caches, so that they are not measured
+        cls.decode(data + b"x", version)  # imports modules and fills caches
     return {
         "strict": peak_memory(lambda: cls.decode(data, version)),
         "strict, rejected behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),
@@ -137,7 +137,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Fill the tagged fields that lead to the target array. Also set an empty unknown tag, which costs a dict."""
+        """Fill the tagged fields that lead to the target array. Also set an unknown tag."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT
@@ -178,7 +178,7 @@ class _Filler:
 
 
 def _fixed(type: Fixed) -> _Grown:
-    """Return a value that CPython must allocate, unlike small integers, which already exist."""
+    """Return a value that CPython must allocate, not a small integer."""
     wire = type.wire
     values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
     value = values.get(wire.family, wire.low or wire.high)

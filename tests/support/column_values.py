@@ -40,7 +40,7 @@ COMMIT = OffsetCommitRequest(
 
 
 def column(result: Any) -> list[Any]:
-    """Convert a result to a pyarrow array, let pyarrow validate it, and return its values."""
+    """Convert a result to a pyarrow array. Validate the array, and return its values."""
     array = pa.array(result)
     array.validate(full=True)
     values: list[Any] = array.to_pylist()

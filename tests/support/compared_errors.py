@@ -1,8 +1,7 @@
 """Compare the native engine's errors and traces with the interpreter's.
 
-The interpreter is the reference. While the engine decodes, it can't fall back on the interpreter, so the test fails if
-the engine does not find the position of an error itself. If a value can't be encoded, however, the engine always leaves
-the error to the interpreter.
+The tests fail if the engine needs the interpreter to find the position of a decoding error. Encoding errors always come
+from the interpreter.
 """
 
 from collections.abc import Callable, Generator
@@ -44,7 +43,7 @@ def raising(*_: object, **__: object) -> None:
 
 
 def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
-    """Make a call. Return the class, message and attributes of the error that it raises; None if it raises none."""
+    """Return the class, message and attributes of the error that a call raises, or None."""
     try:
         call(*args, **kwargs)
     except (DecodeError, EncodeError) as error:
@@ -65,10 +64,7 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Decode `data` with both engines. Describe how their errors differ; return None if they are equal.
-
-    If `offset` is not 0, both decode from that offset of a longer buffer.
-    """
+    """Decode `data` with both engines, at `offset` of a buffer. Describe how their errors differ, or return None."""
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():

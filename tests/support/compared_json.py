@@ -42,14 +42,14 @@ def _differs(what: str, call: Callable[[], Any]) -> str | None:
     for name in ("native", "python"):
         with _engine(name):
             found[name] = outcome(call)
-    # Compare the results as strings: this way, 1 differs from True, and NaN equals NaN.
+    # Compare strings, because 1 == True and NaN != NaN.
     if repr(found["native"]) == repr(found["python"]):
         return None
     return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"
 
 
 def json_differs(sample: Sample, message: Any) -> str | None:
-    """Describe how the JSON of a message differs between the engines, in all styles; return None if it does not."""
+    """Describe how the JSON of a message differs between the engines, or return None."""
     cls, version = sample.cls, sample.version
     for style in ("lossless", "kafka"):
         difference = _differs(f"to_json {style}", lambda: message.to_json(version, style=style))  # noqa: B023
@@ -69,10 +69,10 @@ def json_differs(sample: Sample, message: Any) -> str | None:
 
 
 def text_differs(sample: Sample, text: str | bytes) -> str | None:
-    """Read a JSON text with each engine. Describe how the messages or errors differ; return None if they don't."""
+    """Read a JSON text with each engine. Describe how the messages or errors differ, or return None."""
     return _differs("from_json_text", lambda: _shown(sample.cls.from_json_text(text, sample.version)))
 
 
 def _shown(message: Message) -> Any:
-    """Return a message's required and non-default fields, including secrets, which its `repr` hides."""
+    """Return a message's required and non-default fields, including secrets."""
     return message._changed(), message.unknown_tags

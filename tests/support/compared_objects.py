@@ -1,7 +1,7 @@
 """Compare the native engine's methods of objects with the Python functions that they replace.
 
-Because the engine replaces those functions, they are loaded a second time from their source,
-`tagwire.message.struct_class`. Nested structs may still use native methods, so each struct is also compared separately.
+The Python functions are loaded a second time from `tagwire.message.struct_class`. Each nested struct is also compared
+separately, because it may use native methods.
 """
 
 import copy
@@ -36,9 +36,9 @@ _GONE: Final = object()
 
 
 def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
-    """Describe how the methods of two equal messages differ between the engines; return None if they don't.
+    """Describe how the methods of two equal messages differ between the engines, or return None.
 
-    Each struct in the messages is compared unchanged and with one invalid value.
+    Compare each struct unchanged and with one invalid value.
     """
     for one, other in zip(_structs(message), _structs(equal), strict=True):
         changed = with_odd_value(one, random)
@@ -74,7 +74,7 @@ def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple
 
 
 def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
-    """Create an object with Python's `__init__`, because calling the class would use the native constructor."""
+    """Create an object with Python's `__init__` instead of the native constructor."""
     constructed = object.__new__(cls)
     cls.__init__(constructed, **fields)
     return constructed
@@ -98,14 +98,14 @@ def _structs(value: Any) -> Iterator[Any]:
 
 
 def _is_used_up(value: Any) -> bool:
-    """Return whether the value contains an iterator, which could only be compared once."""
+    """Return whether the value contains an iterator."""
     if isinstance(value, Struct):
         return any(_is_used_up(getattr(value, name, None)) for name in attributes_of(type(value)))
     return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Return whether two results are equal at any depth. Objects without `__eq__` need only have the same class."""
+    """Return whether two results are deeply equal. Objects without `__eq__` need only have the same class."""
     if one is other:
         return True
     if type(one) is not type(other):

@@ -1,8 +1,7 @@
 """Damage valid bytes as a broken or hostile sender would. With equal seeds, every run is the same.
 
-Most random bit flips only invalidate the first length after them. So half of the damage is done where a field begins,
-and includes bytes that only an attacker would write: counts larger than the rest of the input, lengths below -1,
-overlong varints, too many or unordered tags, and tags with a wrong size.
+Half of the damage is done where a field begins. It includes bytes that only an attacker would write: counts larger than
+the rest of the input, lengths below -1, overlong varints, too many or unordered tags, and tags with a wrong size.
 """
 
 import os
@@ -22,10 +21,10 @@ from tagwire.wire.varint import uvarint_bytes
 __all__ = ["Sample", "damaged", "samples"]
 
 _LONGEST: Final = 400
-"""The default size limit of samples in bytes: many small samples find more errors than few large ones."""
+"""The default size limit of samples in bytes."""
 
 _EVERY: Final = int(os.environ.get("TAGWIRE_TEST_EVERY", "1"))
-"""Damage only one of every `_EVERY` samples, to keep `make sanitize` short."""
+"""Damage one of every `_EVERY` samples."""
 
 _INT16S: Final = tuple(bytes.fromhex(text) for text in ("7fff", "ffff", "fffe", "8000", "0000"))
 _INT32S: Final = tuple(bytes.fromhex(text) for text in ("7fffffff", "ffffffff", "fffffffe", "80000000", "00010000"))
@@ -85,7 +84,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Return a copy of `before` (default: the sample's bytes) with damage at one to three random positions."""
+    """Damage a copy of `before` (default: the sample's bytes) at one to three random positions."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         offset = random.choice(sample.offsets) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -144,12 +143,12 @@ def _off_by_one(data: bytearray, at: int, random: Random) -> None:
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Insert a byte that may mark a null or a present value, or replace a byte with such a marker."""
+    """Insert a null or presence marker, or replace a byte with one."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:
-    """Replace a byte with a tag section, which may have a wrong count or size."""
+    """Replace a byte with a tag section. Its count or size may be wrong."""
     value = random.randbytes(random.randrange(4))
     size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
     count = bytes([random.choice((1, 1, 1, 2, 0x7F))])

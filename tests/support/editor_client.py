@@ -1,7 +1,6 @@
 """Act as an editor: run the language server as a process, and exchange JSON-RPC with it over stdin and stdout.
 
-If a response or notification does not arrive in time, the test fails. The server stops at the end of the `with`
-block that started it.
+A test fails if a response or notification does not arrive in time.
 """
 
 import contextlib
@@ -76,7 +75,7 @@ class Editor:
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
-        """Return request parameters for a position: `inside` characters after the start of the first `needle`."""
+        """Return request parameters for the position `inside` characters after the start of `needle`."""
         text = self.texts[uri]
         position = TextPositions(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": position._asdict()}

@@ -1,7 +1,6 @@
 """Call a function for the first time in several threads at once, for hostile/test_first_callers.py.
 
-Usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, and 3 if not; a crash has
-another code. Before the threads begin, only the modules that the call needs are imported.
+Usage: first_callers.py CALL THREADS. The exit code is 0 if all threads get the same result, and 3 if not.
 """
 
 import copy
@@ -16,7 +15,7 @@ HEARTBEAT = bytes.fromhex("0267 00000007 0268 00 00")
 """HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tags."""
 
 NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatRequest", "ApiVersionsResponse")
-"""The first class has a UUID field. Its first call imports a module, and other threads run during the import."""
+"""The first class has a UUID field, so its first call imports a module."""
 
 
 def call_of(name: str) -> Callable[[], object]:
@@ -34,7 +33,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a new message with the interpreter, so that the threads are the first to use the native engine on it."""
+    """Encode a message with the interpreter. Only the threads may use the native engine."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 
@@ -57,7 +56,7 @@ def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Calla
 
 
 def subclassed(message: Any) -> bytes:
-    """Encode and decode with a new subclass, while other threads may be making the first calls of its base class."""
+    """Encode and decode with a new subclass, while other threads use the base class."""
     instance = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert instance.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = instance.encode(message.LATEST_STABLE)

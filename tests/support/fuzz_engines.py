@@ -1,10 +1,9 @@
 """Fuzz the native engine against the interpreter, guided by coverage of the interpreter.
 
 `make fuzz` runs this program with atheris for a minute. It compares bytes, errors, traces, columns, JSON and objects.
-Atheris watches the branches that the interpreter takes. The interpreter has a branch for every case that the engine
-must handle, so input that reaches a new branch is also new to the engine. The first two bytes choose a message version,
-and the remaining bytes are decoded as that version. The decoded message is then written as JSON, sometimes with an
-invalid value, or its objects are compared, printed and copied. Input that begins with a brace is also read as JSON.
+The interpreter has a branch for every case that the engine must handle. The first two bytes choose a message version,
+and the remaining bytes are decoded as that version. The decoded message is written as JSON, sometimes with an invalid
+value, or its objects are compared, printed and copied. Input that begins with a brace is also read as JSON.
 """
 
 import sys
@@ -55,9 +54,9 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Decode a message. Choose at random whether to compare the engines' object methods or their JSON.
+    """Decode a message. Compare the engines' object methods or their JSON, chosen at random.
 
-    Return a description of the first difference; None if there is none.
+    Describe the first difference, or return None.
     """
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
@@ -72,7 +71,7 @@ def around_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def main() -> None:
-    """Run atheris with libFuzzer's arguments. First add valid inputs to the corpus folders among the arguments."""
+    """Add valid inputs to the corpus folders. Run atheris with libFuzzer's arguments."""
     assert "native" in ENGINES, "this installation has no native engine"
     for argument in sys.argv[1:]:
         if not argument.startswith("-"):

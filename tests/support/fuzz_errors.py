@@ -3,10 +3,9 @@
     python tests/support/fuzz_errors.py --count 20000000 --seed 20
 
 Unlike `make fuzz`, this program is not guided by coverage and compares decoding only, so it tries about 10,000 inputs
-per second. The inputs are damaged `damage.samples`, spread evenly over all message versions of Kafka and of KIP-482's
-draft, and all different. One in eight inputs has low limits, and one in eight starts after skipped bytes. The
-interpreter is the reference, and the engine can't fall back on it. `--backwards` starts with the last version, so that
-two processes can share the work and meet in the middle.
+per second. The inputs are damaged samples of all message versions of Kafka and of KIP-482's draft. One in eight inputs
+has low limits, and one in eight starts after skipped bytes. `--backwards` starts with the last version, so that two
+processes can share the work.
 
 Prints each difference as a line of JSON, and exits with status 1 if there is any difference.
 """
@@ -32,10 +31,7 @@ LONGEST = 4_000
 """The size limit of damaged samples in bytes."""
 
 TRIES = 8
-"""Maximum number of attempts to find an input that was not tried before.
-
-If all of them fail, the message version is finished.
-"""
+"""Maximum number of attempts to find an input that was not tried before."""
 
 
 def main() -> int:
@@ -85,7 +81,7 @@ def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[
 
 
 def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
-    """Return how the engines differ on these bytes (None if they don't), and whether the bytes are invalid."""
+    """Return how the engines differ on these bytes (or None), and whether the bytes are invalid."""
     choice = random.randrange(8)
     limits = any_limits(random) if choice == 0 else NO_LIMITS
     offset = random.randrange(1, 4) if choice == 1 else 0
@@ -96,7 +92,7 @@ def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, b
 
 
 Outcome = tuple[type | None, str, dict[str, Any], Any]
-"""The result of decoding: the error's class, message and attributes (without one, None, "" and {}), and the value."""
+"""The result of decoding: the error's class, message and attributes, and the value."""
 
 
 def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:
@@ -105,7 +101,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # also catches unexpected classes, which count as differences
+    except Exception as error:  # unexpected classes count as differences
         return type(error), str(error), vars(error), None
 
 

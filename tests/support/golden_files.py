@@ -1,12 +1,10 @@
 """Read the golden files, and add sections for versions that have none.
 
-`python tests/support/golden_files.py` adds missing versions and never changes existing sections, so a change in the
-code can't change golden bytes. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire
-only annotates them.
+`python tests/support/golden_files.py` adds missing versions and never changes existing sections. The bytes come from
+Kafka's own classes, or else from the independent encoder; tagwire only annotates them.
 
-`golden_bytes/` contains Kafka's messages, and each subfolder contains the messages of a draft, which only the
-independent encoder implements. There is a file for each message, with a section for each version. In files of drafts,
-each version has a second section, in which no field is set:
+`golden_bytes/` contains Kafka's messages, and each subfolder contains the messages of a draft. There is a file for each
+message, with a section for each version. In files of drafts, each version has a second section without any field set:
 
     === version 3: where the bytes come from
     json {"the": "value", "in": "the lossless JSON form"}
@@ -95,7 +93,7 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
 def draft_cases(draft: str) -> "Cases":
     """Return a function that makes two cases per version: one with every field set, and one with none.
 
-    If the version has optional fields, each struct of the first case also has an unknown optional field.
+    In versions with optional fields, structs of the first case also have an unknown optional field.
     """
     from independent_encoder import bare_value, encode, full_value, within
 
@@ -117,7 +115,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return a JSON value with an unknown tag added to each struct: 40000 plus the next of the numbers."""
+    """Add an unknown tag to each struct of a JSON value: 40000 plus the next number."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -129,10 +127,10 @@ def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
 
 
 def best_cases() -> "Cases":
-    """Return a function that finds an example of a message version, with every field set but short enough to read.
+    """Return a function that finds a short example of a message version, with every field set.
 
-    It prefers the bytes of Kafka 4.4.0's classes. For messages and versions that 4.0 removed, it uses the development
-    version that still had them. Otherwise, it uses the independent encoder.
+    The bytes come from Kafka 4.4.0, from a development version with messages that 4.0 removed, or from the independent
+    encoder, in this order.
     """
     from independent_encoder import encode, full_value
     from kafka_cases import present
@@ -159,8 +157,7 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON omits records, so tagwire decodes `value` from Kafka's bytes. As a check, the independent
-            # encoder must encode `value` to the same bytes.
+            # Kafka's JSON omits records, so tagwire decodes the value. The independent encoder checks it.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)
@@ -172,8 +169,7 @@ def best_cases() -> "Cases":
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
     """Return a sort key, which is highest for the best case.
 
-    The best cases are complete and have up to 1,500 bytes; the longest of them is preferred. Next are the other cases
-    of up to 1,500 bytes; the longest is preferred again. Cases of more bytes come last; the shortest is preferred.
+    The best cases are complete and have up to 1,500 bytes. Incomplete cases are next, and longer cases last.
     """
     size = len(row["hex"]) // 2
     fits = size <= 1500

@@ -1,8 +1,7 @@
 """Measure how the executed Python lines, the CPU time, and the peak memory grow with the input size.
 
-Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact, and reveal repeated work
-in Python. CPU time reveals repeated work in C, such as copies and searches; its limit is generous. If the input is
-8 times as large, linear work is also 8 times as much, and quadratic work is 64 times as much.
+Tests compare the cost of two input sizes instead of checking seconds. Line counts reveal repeated work in Python, and
+CPU time reveals repeated work in C. For an input 8 times as large, quadratic work is 64 times as much.
 """
 
 import gc
@@ -18,7 +17,7 @@ __all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "lines_run", "peak_bytes"]
 FACTOR: Final = 8
 """The second input is this many times larger than the first."""
 _BETWEEN: Final = 22
-"""Growth by up to this factor counts as linear. It is the geometric mean of 8 (linear) and 64 (quadratic)."""
+"""Growth by up to this factor counts as linear. Quadratic growth would be 64."""
 
 Work = Callable[[], object]
 
@@ -64,10 +63,10 @@ def peak_bytes(work: Work) -> int:
 
 
 def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Work], size: int) -> bool:
-    """Return whether the cost grows about linearly, or less, when the input becomes `FACTOR` times as large.
+    """Return whether the cost grows at most linearly when the input becomes `FACTOR` times as large.
 
-    `work_of(size)` builds an input, and returns the function to measure. CPU times are meaningful only if processing
-    the smaller input takes at least a millisecond.
+    `work_of(size)` builds an input, and returns the function to measure. To compare CPU times, this function must take
+    at least a millisecond.
     """
     small, large = measure(work_of(size)), measure(work_of(FACTOR * size))
     return large <= _BETWEEN * max(small, 1e-3)

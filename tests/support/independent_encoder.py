@@ -1,8 +1,7 @@
 """A second encoder of the wire format for tests. It shares no code with tagwire.
 
-The encoder implements the rules directly (KIP-482 as released, its draft, and Kafka's protocol guide). Its inputs are
-specs as returned by `json.load` and values in the lossless JSON form. It is slow and does not validate its input: the
-spec must be canonical, and the value must fit the spec.
+The encoder implements KIP-482 as released, its draft, and Kafka's protocol guide. Its inputs are canonical specs as
+returned by `json.load`, and values in the lossless JSON form. The encoder does not validate its inputs.
 
 `encode(spec, version, value)` returns the bytes. For versions without reference bytes, `full_value(spec, version)`
 returns a value with every field set, and `bare_value(spec, version)` returns a value with no field set.
@@ -41,15 +40,15 @@ class Context(NamedTuple):
     structs: dict[str, Spec]
     """The common structs of the spec by name."""
     flexible: bool
-    """Whether lengths are varints and each struct ends with a tag section, as in Kafka's flexible versions."""
+    """Whether lengths are varints and each struct ends with a tag section."""
     leading: bool
     """Whether each struct begins with an optional field buffer (draft dialect)."""
     length: Callable[[int], bytes]
-    """The function that encodes the length of a value in an optional field buffer."""
+    """The function that encodes a length in an optional field buffer."""
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:
-    """Encode a message. `length_varint` is the length encoding in the draft dialect: "zigzag" or "unsigned"."""
+    """Encode a message. In the draft dialect, `length_varint` is "zigzag" or "unsigned"."""
     context = context_of(spec, version, zigzag if length_varint == "zigzag" else unsigned)
     return struct_bytes(context, spec.get("optionalFields", []), spec["fields"], value)
 
@@ -150,14 +149,14 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
 
 
 def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
-    """Encode a length or count (-1 for null) and the data. The length is compact in the field's flexible versions."""
+    """Encode a length or count (-1 for null) and the data. In flexible versions, the length is compact."""
     if context.flexible and within(context.version, field.get("flexibleVersions", "0+")):
         return unsigned(length + 1) + data
     return struct.pack(">h" if kind == "string" else ">i", length) + data
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional fields and the other fields of the field's struct (an inline or a common struct)."""
+    """Return the optional fields and the other fields of a struct field."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 
@@ -184,7 +183,7 @@ def is_set(context: Context, field: Spec, value: Value) -> bool:
 
 
 def default_of(field: Spec) -> Any:
-    """Return a field's default as JSON: the spec's default, or else zero, an empty value, or {} for a struct."""
+    """Return a field's default as JSON: the spec's default, or a zero or empty value."""
     kind, text = field["type"], field.get("default")
     if kind == "records" or text == "null":
         return None
@@ -204,8 +203,8 @@ def default_of(field: Spec) -> Any:
 def full_value(spec: Spec, version: int) -> Value:
     """Return a value in which every field of the version has a value other than its default.
 
-    All values except booleans are distinct. Integers count up. An integer of more than one byte starts at a number that
-    needs all bytes, such as 0x1000 for an int16. Arrays have two elements.
+    All values except booleans are distinct. Integers count up from a number that needs all bytes. Arrays have two
+    elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 

@@ -1,7 +1,7 @@
 """Run programs that use real Kafka clients. Each program bootstraps, then produces and consumes one record.
 
-The programs read the variable `bootstrap`. They print the offset of the produced record, then offset, key and value of
-the consumed record.
+The programs read the variable `bootstrap`. They print the produced record's offset, then offset, key and value of the
+consumed record.
 """
 
 import importlib.util

@@ -125,10 +125,7 @@ def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_pat
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """Plan a read, and run its tasks in this process. Return the topic, partition and offset of each row.
-
-    Units of work are converted to JSON and back, as for workers.
-    """
+    """Plan a read, and run its tasks in this process. Return the topic, partition and offset of each row."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

@@ -1,7 +1,6 @@
-"""Run a read, a write and jobs with speculation, on two workers with different host names, as Spark requires.
+"""Run a read, a write and jobs with speculation, on two workers with different host names.
 
-The first attempt of one task pauses halfway until a second attempt of the task has finished. In one job, the first
-attempt kills its executor instead.
+The first attempt of a task pauses until a second attempt has finished. In one job, it kills its executor instead.
 """
 
 import os

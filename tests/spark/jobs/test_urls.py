@@ -73,7 +73,7 @@ def store() -> Iterator[Any]:
 
 @pytest.fixture
 def broker(logs: Path) -> Path:
-    """Return the logs of a Kafka 2.8 broker, which are small enough for quick jobs."""
+    """Return the logs of a Kafka 2.8 broker, which are small."""
     return logs / "kafka28"
 
 
@@ -309,7 +309,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
-    """Check that options reach the workers, and that workers read the versions of the objects that were listed."""
+    """Check that options reach the workers, and that workers read only the listed object versions."""
     system, options, seen = s3
     source = tmp_path / "logs"
     for name in ("__transaction_state-1", "alpha-m1-compact-lz4-0"):

@@ -50,7 +50,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-# The position of the damaged byte: in the batch length (first or last byte), magic, checksum, or last offset delta.
+# The damaged byte: first or last of the batch length, magic, or first of the checksum or last offset delta.
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
@@ -132,7 +132,7 @@ def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path)
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int) -> None:
-    """Check PERMISSIVE mode: a wrong base offset, even beyond the requested range, hides only its own batch."""
+    """In PERMISSIVE mode, a wrong base offset must hide only its own batch."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -184,7 +184,7 @@ def test_first_batch_after_an_end_in_a_gap_ends_the_read(tmp_path: Path, level: 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 def test_value_with_a_batch_inside_a_damaged_batch(tmp_path: Path, cut: bool) -> None:
-    """If an outer batch header is damaged, a batch inside a record's value must not be read as part of the log."""
+    """A batch inside a record's value must not be read, even if the outer batch is damaged."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))

@@ -106,7 +106,7 @@ def test_headers_are_a_column_if_they_are_included() -> None:
 
 def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
     reader = stream(logs, subscribe="b", minOffsetsPerTrigger=8, maxTriggerDelay="1h")
-    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first micro-batch does not wait for 8 offsets
+    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first micro-batch doesn't wait
     segment(logs / "b-0", 0, batch(0), batch(5))
     assert [*triggers(reader, end)] == []
     assert [each for each, _ in triggers(stream(logs, subscribe="b", minOffsetsPerTrigger=8), end)] == [
@@ -155,7 +155,7 @@ def test_records_of_replicas_are_read_once(tmp_path: Path, how: str) -> None:
 def test_longest_replica_has_the_offsets_missing_from_the_others(
     tmp_path: Path, scheme: str, options: dict[str, str], left: range
 ) -> None:
-    """Offsets and times after the end of a shorter replica must not be reported as lost."""
+    """Offsets and times that only the longer replica has must not be reported as lost."""
     for name, count in (("short", 1), ("long", 3)):
         (tmp_path / name).mkdir()
         segment(tmp_path / name / "t-0", 0, *(batch(5 * n) for n in range(count)))

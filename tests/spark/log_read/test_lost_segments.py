@@ -1,4 +1,4 @@
-"""Check that missing segments fail a batch read, except in compacted logs and outside of the requested offsets."""
+"""Check that missing segments fail a batch read, except in compacted logs and outside the requested range."""
 
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
 def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check that an empty segment fails batch reads and streams, unless it is the last segment, which may be new."""
+    """Check that an empty segment fails batch reads and streams, unless it is the last segment."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, but the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:
@@ -78,7 +78,7 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_gaps_that_are_no_data_loss(tmp_path: Path) -> None:
-    """Gaps inside a segment, before a cleaner checkpoint, or in a log from `kafka_log` must not count as data loss."""
+    """Gaps in a segment, before a cleaner checkpoint, or in a log written by `kafka_log` are no data loss."""
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
     cleaned = log(tmp_path / "cleaned")

@@ -63,7 +63,7 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
 @needs_native
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
 def test_many_segments_share_an_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Small segments must share an Arrow batch, because making a batch takes longer than reading such a segment."""
+    """Small segments must share an Arrow batch."""
     segments(tmp_path, 300)
     batches = list(arrow_batches(tmp_path, **options))
     assert len(batches) == 1 and len(set(batches[0].column("file").to_pylist())) == 300
@@ -104,10 +104,7 @@ def test_rows_equal_those_of_separate_tasks(
 
 
 def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> None:
-    """Aborted transactions in partition 1 must not hide rows at the same offsets in the other partitions.
-
-    In every partition, the producer's last transaction is still open.
-    """
+    """Aborted transactions in partition 1 must not hide rows at the same offsets in the other partitions."""
     segments(tmp_path, 9)
     found = read(tmp_path, together=True, **COMMITTED)
     offsets = {n: [row["offset"] for row in found if row["partition"] == n] for n in range(3)}

@@ -19,11 +19,11 @@ from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.thorough
 STEP = 16384
-"""Number of bytes between index entries: one batch of the size that producers send by default."""
+"""The number of bytes between index entries: a producer's default batch size."""
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:
-    """Write a sparse segment of this size: only a first and a last batch, but the index of a full segment."""
+    """Write a sparse segment with the index of a full segment, but only a first and a last batch."""
     path = segment(folder, base, batch(base))
     entries = [(5 * n, n * STEP) for n in range(1, size // STEP)]
     last = batch(base + entries[-1][0])
@@ -40,7 +40,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that collects the size of each index read. Reading a whole index fails the test."""
+    """Return a list that collects the sizes of reads of indexes. Reading a whole index fails the test."""
     sizes: list[int] = []
 
     def counted(file: Any, size: int, start: int) -> bytes:
@@ -67,7 +67,7 @@ def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], prealloc
     assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
     assert reads == []
     for each in parts[1:]:
-        # A task begins one batch before its split, to compare the offsets of that batch and the split's first batch.
+        # A task begins one batch before its split, to check the first batch's offset.
         before = each.start // STEP - 1
         assert _start_hint(each, query) == (before * STEP, 1000 + before * 5)
     assert sum(reads) < 15 * 512
@@ -195,7 +195,7 @@ def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytes
 
 
 def test_parts_before_the_first_requested_batch_are_not_counted(tmp_path: Path) -> None:
-    """A task's size must not include the bytes before the first requested offset: without them, one task is enough."""
+    """Bytes before the first requested offset must not count: without them, one task is enough."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)
     last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}

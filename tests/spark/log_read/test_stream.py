@@ -26,7 +26,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Query:
-    """A stream query that reads everything available in each call."""
+    """A stream query. Each call reads everything available."""
 
     def __init__(self, reader: LogStreamReader) -> None:
         self.reader = reader
@@ -58,7 +58,7 @@ def test_each_record_is_read_once_under_any_limit(options: dict[str, Any], most:
     assert got == [(partition, offset) for partition in (0, 1) for offset in range(30)]
     assert parts[-1][0] == {"orders": {"0": 30, "1": 30}} == reader.reportLatestOffset()
     assert (len(parts) > 1) == bool(options) and len(parts) <= most
-    if "maxOffsetsPerTrigger" in options:  # a trigger ends after a whole batch, so it may exceed the limit
+    if "maxOffsetsPerTrigger" in options:  # triggers end after whole batches
         assert max(len(part) for _, part in parts) <= options["maxOffsetsPerTrigger"] + 10
 
 
@@ -113,7 +113,7 @@ def test_every_partition_makes_progress(tmp_path: Path, partitions: int, most: i
         read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
         assert 0 < sum(read.values()) <= most
         served = {name: served[name] + bool(read[name]) for name in names}
-        # A restarted stream, which knows only the start offsets, must choose the same end offsets.
+        # A restarted stream must choose the same end offsets.
         assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))
         position = end
     assert min(served.values()) >= least
@@ -180,7 +180,7 @@ def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]
 
 @pytest.mark.parametrize("at", [25, 8, 16, 100])
 def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
-    """Flip a bit in the length, the magic byte, a record, or elsewhere: the read must fail, or return an error row."""
+    """Change a byte of a batch: the read must fail, or return an error row."""
     bad = bytearray(batch(5))
     bad[at] ^= 0x41
     whole = [batch(0), bytes(bad), batch(10), batch(15), batch(20)]

@@ -66,7 +66,7 @@ def test_stream_continues_at_the_end_without_fail_on_data_loss(tmp_path: Path) -
 
 
 def test_segment_removed_during_a_read(tmp_path: Path) -> None:
-    """Check that a removed segment counts as expired only if the remaining log begins after its records."""
+    """Check that a removed segment counts as expired only if the log begins after its records."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
@@ -91,7 +91,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, function: str
 ) -> None:
-    """A listed segment that is renamed to `.deleted` must count as data loss only if the stream has not read it yet."""
+    """Renaming a listed segment to `.deleted` is data loss only if the stream has not read the segment yet."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -154,7 +154,7 @@ def test_failed_read_is_not_taken_for_a_deletion(
 def test_file_whose_status_is_unknown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, step: str, name: str
 ) -> None:
-    """Check that reading fails if `stat` fails for a segment. Some methods of Path would ignore the error."""
+    """Check that reading fails if `stat` fails for a segment."""
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base, 2), batch(base + 2, 3))
     query = log_query({"path": str(tmp_path / "t-0"), "maxSplitBytes": "100"})
@@ -282,7 +282,7 @@ def test_a_topic_that_was_created_anew(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", ["", "no topic", "no ID", "no ID of one"])
 def test_a_topic_that_was_created_anew_in_steps(tmp_path: Path, late: str) -> None:
-    """A stream must notice a recreated topic, even if an earlier trigger finds no folder or no ID of the topic."""
+    """A stream must notice a recreated topic, even if the topic has no folder or ID for a while."""
     for number in range(2):
         segment(tmp_path / f"t-{number}", 0, batch(0))
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ")
@@ -312,7 +312,7 @@ def test_a_topic_that_was_created_anew_in_steps(tmp_path: Path, late: str) -> No
 
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_topic_that_was_created_anew_before_a_planned_micro_batch_is_read(tmp_path: Path, fails: bool) -> None:
-    """After a restart, a micro-batch must not contain records of a topic other than the one it was planned for."""
+    """If a topic is recreated after a micro-batch was planned, the micro-batch must not read the new topic."""
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0))
     reader = stream(tmp_path, failOnDataLoss=str(fails).lower())

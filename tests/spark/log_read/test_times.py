@@ -21,7 +21,7 @@ SEGMENTS, BATCHES, RECORDS = 5, 20, 5
 
 
 def log_of(folder: Path, times: list[int]) -> None:
-    """Write segments and indexes as a broker does. The time index lists each batch with a new highest timestamp."""
+    """Write segments and indexes. The time index lists each batch with a new highest timestamp."""
     for number in range(SEGMENTS):
         base = number * BATCHES * RECORDS
         batches, index, times_reached = [], b"", b""
@@ -76,7 +76,7 @@ def test_records_in_any_order_of_time(tmp_path: Path, seed: int, mode: str) -> N
 
 @pytest.mark.parametrize("wrong", [
     lambda path: path.write_bytes(path.with_name(f"{0:020}.timeindex").read_bytes()),  # another segment's index
-    lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # the last offset, with a timestamp that is too low
+    lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # the timestamp is too low
     lambda path: path.write_bytes(pack(">qi", START + 10, 5000)),
     lambda path: path.write_bytes(b"\xff" * 36),
     lambda path: path.write_bytes(bytes(36)),

@@ -13,7 +13,7 @@ EPOCHS = ((2, 0), (4, 20), (5, 30))
 @pytest.mark.parametrize(
     ("epochs", "offset", "expected"),
     [
-        (EPOCHS, 9, None),  # the log begins at offset 10: earlier records were deleted
+        (EPOCHS, 9, None),  # before the log's first offset
         (EPOCHS, 10, None),
         (EPOCHS, 11, 2),
         (EPOCHS, 20, 2),

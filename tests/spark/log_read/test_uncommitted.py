@@ -62,10 +62,10 @@ def test_all_records_are_committed_in_formats_without_transactions(tmp_path: Pat
 @pytest.mark.parametrize(("spoiled", "expected"), [
     (2, [(None, True), (7, False), (8, False), (9, False)]),
     (0, [(None, True), (4, False), (5, False), (6, False), (7, False), (8, False), (9, False)]),
-    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the second transaction's marker is in the damaged bytes
+    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the damage includes a marker
 ])  # fmt: skip
 def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """Check that damage causes an error row. Transactions whose marker may be in the damaged bytes must be left out."""
+    """Damage causes an error row, and hides transactions whose marker may be in the damaged bytes."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))
@@ -76,7 +76,7 @@ def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[
     end, found = streamed(tmp_path, mode="PERMISSIVE")
     if spoiled < 4:
         assert end == {"t": {"0": 14}} and found == read(tmp_path, mode="PERMISSIVE")
-    else:  # a stream stops before a transaction whose marker is missing
+    else:  # a stream stops before an open transaction
         assert end == {"t": {"0": 7}} and found == expected[:3]
     for call in (read, streamed):
         with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*\.log: .* crc at byte"):
@@ -95,7 +95,7 @@ def test_marker_with_an_invalid_key(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "1"}, {"maxOffsetsPerTrigger": "1"}])
 def test_stream_that_starts_within_an_open_transaction(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check that the stream waits for the transaction to end, instead of reporting a loss or moving its start back."""
+    """Check that the stream waits for the end of the transaction."""
     segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6))
     reader = stream(tmp_path, startingOffsets='{"t": {"0": 4}}', **COMMITTED, **options)
     start = reader.initialOffset()
@@ -124,10 +124,7 @@ def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 @pytest.mark.parametrize("count", [3, 500])
 @pytest.mark.parametrize("damaged", [flipped, lambda data: data[:-5]], ids=["flipped", "truncated"])
 def test_damage_after_the_requested_batches(tmp_path: Path, damaged: Callable[[bytes], bytes], count: int) -> None:
-    """Damage after the requested range must be ignored in the last segment, and fail the read in other segments.
-
-    Segments of a few batches are read in Python, and larger ones natively.
-    """
+    """Damage after the requested range must be ignored in the last segment, and fail the read in other segments."""
     segment(tmp_path / "t-0", 0, batch(0), damaged(batch(3, count=count)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -140,7 +137,7 @@ def test_damage_after_the_requested_batches(tmp_path: Path, damaged: Callable[[b
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """A producer snapshot implies that the transaction index is complete, so an abort missing there is an error."""
+    """A missing abort in the transaction index is an error if there is a producer snapshot."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
@@ -163,11 +160,11 @@ def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: s
 def test_index_without_an_abort_after_the_end_of_the_read(
     tmp_path: Path, key: bytes, end: dict[str, str], level: str
 ) -> None:
-    """A read that ends between a transaction's records and its abort marker must fail if the index lacks the abort."""
+    """A read that ends before an abort marker must fail if the transaction index lacks the abort."""
     segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6, 2))
     segment(tmp_path / "t-0", 9, batch(9), marker(12, 2, COMMIT), marker(13, 1, key))
     segment(tmp_path / "t-0", 14, batch(14))
-    # A producer snapshot: version 1, the CRC-32C of the bytes that follow, and the number of producers, 0.
+    # A producer snapshot: version 1, CRC-32C, and no producers.
     (tmp_path / "t-0" / f"{14:020}.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
     for offset in (1, 3, 6, 9, 12):
         options = {"endingOffsets": f'{{"t": {{"0": {offset}}}}}', "level": level} | end
@@ -217,7 +214,7 @@ def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]])
 
 
 def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """The scan must forget the old log: its open transaction may be committed in the rewritten log."""
+    """The open transaction of the old log may be committed in the rewritten log."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
@@ -229,17 +226,14 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
 
 
 class Counted(tuple[tuple[int, int, int], ...]):
-    """A tuple of transactions that must be searched by bisection: iterating over it fails the test."""
+    """A tuple of transactions, which must be searched by bisection, not by iteration."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")
 
 
 def test_lookup_among_thousands_of_transactions() -> None:
-    """Check that look-ups among random transactions agree with a linear search.
-
-    Some transactions overlap, as in a damaged log or a wrong index.
-    """
+    """Check that look-ups among random transactions, some of which overlap, agree with a linear search."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -44,7 +44,7 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
         assert facts(target) == expected, source
         assert problems(target) == [], source
         got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
-        if not source.segments[0].base_offset:  # the log is complete: no transaction began before its first segment
+        if not source.segments[0].base_offset:  # all transactions begin in this log
             assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
                            {row[0] for row in expected}], source  # fmt: skip
         count, aborted = count + len(expected), aborted + len(got)
@@ -101,8 +101,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 def can_stand_together(before: str, format: str) -> bool:
     """Return whether a write in `format` can append to a log in the format `before`.
 
-    No write option specifies the format of the old batches, so the writer must recognize it from their magic byte. It
-    recognizes only v0 to v3, and none of them if `format` has the same magic byte.
+    The writer recognizes v0 to v3 by their magic byte, unless `format` has the same magic byte.
     """
     has_format = before in ("v0", "v1", "v2", "v3")
     return has_format and format_of(before).magic != format_of(format).magic
@@ -179,7 +178,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Check that if rows with the same baseOffset become several batches, only the first one begins at that offset."""
+    """If rows with the same baseOffset become several batches, only the first batch begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
@@ -196,10 +195,7 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     ],
 )
 def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
-    """Check that rows with the same baseOffset in two tasks or writes are rejected, unless an option sets batch sizes.
-
-    Otherwise, two batches would begin at the same offset.
-    """
+    """Check that rows with the same baseOffset in two tasks or writes are rejected."""
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
     jobs = [(other, one)] if at_once else [(one,), (other,)]
@@ -221,7 +217,7 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
     assert problems(tmp_path) == []
     manifest = json.loads((tmp_path / commit.DONE).read_text())
     assert manifest["facts"]["orders-0"]["records"] == 30
-    assert not list(tmp_path.glob(".*"))  # a hidden folder would keep a broker from starting
+    assert not list(tmp_path.glob(".*"))  # brokers reject hidden folders
 
 
 def test_rows_of_strings_without_offsets(spark: "SparkSession", tmp_path: Path) -> None:
@@ -397,7 +393,7 @@ def test_writes_that_are_rejected_before_they_begin(
 
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_a_write_that_was_ported_from_kafka(tmp_path: Path, is_stream: bool) -> None:
-    """Connection options must be ignored with a warning, and the option `topic` must override the column."""
+    """Connection options are ignored with a warning. The option `topic` overrides the column."""
     options: dict[str, Any] = {
         "kafka.bootstrap.servers": "broker:9092",
         "Kafka.acks": "all",
@@ -461,7 +457,7 @@ def test_open_transactions_of_the_log_are_aborted(tmp_path: Path, logs: Path) ->
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_null_without_the_tombstone_flag(tmp_path: Path, format: str) -> None:
-    """Check that a null value without the tombstone flag is accepted in rows with offsets, but not in new records."""
+    """Null values without the tombstone flag are accepted in rows with offsets, but not in new records."""
     schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
     values = [(None, False), (None, True), (b"v", False)]
     job(tmp_path, table(*(("t", 0, n, *each) for n, each in enumerate(values)), schema=schema), recordFormat=format)

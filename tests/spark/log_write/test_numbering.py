@@ -36,7 +36,7 @@ def test_offsets_of_several_tasks_continue_the_log(tmp_path: Path, format: str, 
 
 
 def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
-    """Check that a write fails if v0 wrappers need new offsets, because their checksums cover the inner offsets."""
+    """Check that a write fails if v0 wrappers need new offsets, which their checksums cover."""
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_ROWS_NOT_IN_ORDER.*batches of v0 .*repartition by topic"):
         job(tmp_path, rows(0, 5), rows(5, 5), recordFormat="v0", compression="gzip")
     job(tmp_path, rows(0, 5), recordFormat="v0", compression="gzip")
@@ -45,10 +45,7 @@ def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writes(tmp_path: Path) -> None:
-    """If two writes begin at the same offset, the second commit must move its records after those of the first.
-
-    The leader epochs of both writes must then be listed with the final offsets.
-    """
+    """If two writes begin at the same offset, the second commit must move its records and leader epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [

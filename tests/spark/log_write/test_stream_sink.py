@@ -69,16 +69,16 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # batch 2 is already committed (without rows), so these rows are ignored
+    run(tmp_path, "q", 2, rows(5))  # ignored, because batch 2 is already committed
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # even after this batch write, micro-batch 2 of "q" must count as committed
+    job(tmp_path, rows(5))  # must not forget the committed micro-batch 2
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
 
 
 def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that writing different rows under a used batch number is an error. Ignoring the rows would lose them."""
+    """Check that writing different rows with a used batch number is an error."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
     def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
@@ -86,9 +86,9 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
 
     write("good", (1, 2), (3,))
     write("good", (1, 2), (3,))
-    write("good", (3,), (2, 1))  # the same rows in another order, as after a shuffle
+    write("good", (3,), (2, 1))  # in another order, as after a shuffle
     rejected = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
-    # These rows differ from the committed rows, but not in the number of records and bytes.
+    # Different rows with equal numbers of records and bytes.
     for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):
         with pytest.raises(PipelineError, match=rejected):
             write(topic, values)
@@ -192,7 +192,7 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path, "q", 0, rows(0))
-    # Simulate a late task attempt, which creates this folder after the commit has cleaned up.
+    # Simulate a late task attempt, which creates this folder.
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2

@@ -95,10 +95,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
-    """Check that strings and file names that aren't UTF-8 are shown with `?`.
-
-    Two connections whose names then look the same must still be told apart.
-    """
+    """Check that strings and file names that aren't UTF-8 are shown with `?`, but connections stay distinct."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     requests = [
@@ -116,7 +113,7 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
-    """Check that a response captured before its request is paired with it. A request with acks 0 has no response."""
+    """Check that a response captured before its request is paired with this request."""
     registry = messages.registry
     requests = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip

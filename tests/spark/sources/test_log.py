@@ -259,7 +259,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """Check fsspec's `local` scheme. Spark's workers could not see the files of a scheme such as `memory`."""
+    """Check fsspec's `local` scheme, whose files Spark's workers can read."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)
@@ -399,7 +399,7 @@ def test_minimum_number_of_tasks(logs: Path) -> None:
     for most in (1, 4, 16):
         query = log_query({"path": str(folder), "minPartitions": most})
         splits = plan(query)
-        # There may be fewer tasks than minPartitions: a short rest joins the last split, and small splits share a task.
+        # Small splits may share a task.
         assert len(grouped(splits, query)) >= most * 3 // 4
         rows = [row["offset"] for s in splits for b in rows_of(s, query, full_schema(query)) for row in b.to_pylist()]
         assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]

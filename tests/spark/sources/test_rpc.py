@@ -48,7 +48,7 @@ def test_every_captured_frame_is_read_once(spark: "SparkSession", captured: list
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
     assert sum(row.responseSize is not None for row in rows) == sum(row["dir"] == "resp" for row in captured)
     assert any(row.requestSize and row.responseSize for row in rows)
-    # The broker doesn't support the requested version 99, so it responded in version 0.
+    # The broker responded in version 0, because it doesn't support version 99.
     assert [(row.api, row.apiVersion) for row in rows if row.requestError] == [("ApiVersions", 99)]
     assert not [row for row in rows if row.responseError]
 
@@ -104,7 +104,7 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         frame("resp", ANSWER, conn=1),
         frame("resp", ANSWER, conn=3),
         frame("req", ASK, conn=4),
-        # This response has a different version than the request before it, so it doesn't answer that request.
+        # This response doesn't answer the request before it: the versions differ.
         frame("resp", ANSWER, conn=4, api_key=12, api_version=3),
     )
     rows = sorted(
@@ -203,7 +203,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
         return Ether(bytes(packet).ljust(60, b"\0"))  # an Ethernet frame has at least 60 bytes
 
     request, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
-    start = (1 << 32) - 6  # sequence numbers wrap around after six bytes
+    start = (1 << 32) - 6  # sequence numbers wrap around
     packets = [
         segment(start - 1, b"", is_request=True, flags="S"),
         segment(start, request[:5], is_request=True),

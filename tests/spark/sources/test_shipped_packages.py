@@ -81,10 +81,7 @@ spark.stop()
 
 
 def test_environment_in_an_archive(tmp_path: Path) -> None:
-    """Check that an environment shipped in an archive works in client mode.
-
-    Like a worker on another machine, the interpreter finds `env` only in the current folder, where Spark unpacks it.
-    """
+    """Check that an environment shipped in an archive, which Spark unpacks as `env`, works in client mode."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     interpreter = tmp_path / "env" / "bin" / "python"
