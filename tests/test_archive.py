@@ -1,7 +1,7 @@
 """Check that the generated classes have the wire formats of all Kafka releases in the archive.
 
-The digests in `history.toml` are always checked. If `TAGWIRE_KAFKA_JARS` names a folder with the releases' jars, the
-jars are also checked (`make archive` downloads them to build/jars).
+The digests in `history.toml` are always checked. The releases' jars (see `make archive`) are checked if
+`TAGWIRE_KAFKA_JARS` names their folder.
 """
 
 import os
@@ -29,7 +29,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# NAME matches the field names in the text form of a layout: identifiers that a type follows.
+# NAME matches a field name in the text form of a layout: an identifier before a type.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 
@@ -89,7 +89,7 @@ def test_the_list_of_jars_agrees_with_the_history() -> None:
         of_component[COMPONENTS[artifact]].add(release)
     for (component, name), message in HISTORY.messages.items():
         known = {end for spans in message.versions.values() for span in spans for end in (span.first, span.last)}
-        # Before some components had jars of their own, their specs were in the core artifact.
+        # Some components' specs used to be in the core artifact.
         assert known <= of_component[component] | of_component["core"], (component, name)
     assert sorted(of_component["clients"], key=release_order) == [*RELEASES]
 

@@ -1,6 +1,6 @@
 """Decode captured frames of real clients and brokers strictly, and encode them to equal bytes.
 
-Frames that their senders encoded incorrectly must be rejected. tests/data/captures/README.md lists the sources.
+Incorrectly encoded frames must be rejected. tests/data/captures/README.md lists the sources.
 """
 
 import gzip
@@ -94,14 +94,14 @@ def test_responses_to_unsupported_versions_are_in_version_0() -> None:
 REBUILT = "rebuilt"
 LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
     "0003 000b 00000002 0007 72646b61666b61 00"  # Metadata, version 11, correlation ID 2, 'rdkafka', no tagged fields
-    "00000000"  # the sender wrote an int32 of 0 instead of a compact count of one byte
+    "00000000"  # the count, wrongly written as an int32
     "00 00 00".replace(" ", "")  # two booleans, both false, and no tagged fields
 )
 
 
 class Fault(NamedTuple):
     digest: str
-    """The frame's key in sender_faults.json. If the frame is not from the captures, REBUILT."""
+    """The frame's key in sender_faults.json, or REBUILT."""
     data: bytes
     error: type[tagwire.TagwireError]
     text: str

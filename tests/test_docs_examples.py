@@ -83,7 +83,7 @@ def matches(printed: str, expected: str) -> bool:
 
 
 def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the marks for a page's test: `thorough`, which `make test` skips, for pages other than the README."""
+    """Mark the tests of all pages except the README as `thorough`."""
     return () if page.name == "README.md" else (pytest.mark.thorough,)
 
 
@@ -91,14 +91,14 @@ def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
 @pytest.mark.parametrize("page", [pytest.param(page, marks=_marks(page), id=page.name) for page in PAGES])
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
-        spark_session.session()  # start it before `chdir`, because Spark's workers must run in the repository root
+        spark_session.session()  # Spark's workers must run in the repository root
         (tmp_path / "tests").symlink_to(spark_session.ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
     without_spark = False
     for example in examples(page):
         is_python = example.language == "python"
-        # Without Spark, also skip Python examples after a Spark example, because they may use its results.
+        # Without Spark, also skip Python examples after a Spark example.
         if spark_session.missing() and (needs_spark(example) or (without_spark and is_python)):
             without_spark = True
             continue

@@ -2,7 +2,7 @@
 
 The draft puts a buffer of optional fields before each struct. Each entry has a length (a varint), a tag (two bytes) and
 a value; a length of zero ends the buffer. The byte of a length n is 2n if varints are zig-zag, and n if unsigned.
-Strings have int16 lengths; arrays and bytes have int32 lengths, because the draft has no compact forms.
+Strings have int16 lengths; arrays and bytes have int32 lengths.
 """
 
 import gzip
@@ -48,7 +48,7 @@ def request_v9(length: Any) -> str:
     return (
         f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 4 bytes: string length 2, "me"
         f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
-        # origin, tag 256, 12 bytes: its own empty buffer (1), host "h" (2 + 1), hops with count 1 and element 3 (4 + 4)
+        # origin, tag 256, 12 bytes: an empty buffer (00), host "h", hops with count 1 and element 3
         f"{length(12)} 0100 00 0001 68 00000001 00000003"
         f"{length(5)} 8000 00000001 ff"  # trace_id, tag 32768, 5 bytes: length 1, ff
         "00"  # length 0 ends the message's optional fields
@@ -85,12 +85,12 @@ GOLDEN = [
         "FooResponse",
         9,
         RESPONSE,
-        # The optional fields: user_agent (length, tag 1, "ab") and an end byte 00. Then foos, with count 2.
-        # foos[0] has no optional fields (00); baz is 7. foos[1] has bar (length, tag 1, "x", end byte 00); baz is -1.
+        # user_agent (length, tag 1, "ab"), end byte 00, and foos with count 2. foos[0] has no optional fields (00), and
+        # baz is 7. foos[1] has bar (length, tag 1, "x"), an end byte 00, and baz is -1.
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),
-    # A null user agent is written as the string length -1, because it differs from the default, "".
+    # A null user agent has the string length -1.
     ("FooResponse", 9, {"userAgent": None, "foos": []}, "04 0001 ffff 00 00000000", "02 0001 ffff 00 00000000"),
     ("FooResponse", 9, {"foos": []}, "00 00000000", "00 00000000"),
     ("FooRequest", 0, {"filters": PLAIN_FILTERS}, REQUEST_V0, REQUEST_V0),
@@ -176,14 +176,14 @@ def test_lengths_that_include_the_tag(tmp_path: Any) -> None:
         "fields": [],
     }
     package = build_package(tmp_path, "counted_messages", [spec], SpecOptions(length_counts_tag=True))
-    data = bytes.fromhex("0c 0001 0002 6162 00")  # length 2 (tag) + 4 (value) = 6, as zig-zag varint 12 (0c)
+    data = bytes.fromhex("0c 0001 0002 6162 00")  # 2 (tag) + 4 (value) = 6, zig-zag 0c
     assert package.registry["Counted"](agent="ab").encode(0) == data
     assert package.registry["Counted"].decode(data, 0).agent == "ab"
 
 
 def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
-    # Request header 1, which the draft does not change: API key 9000, version 9, correlation ID 7, client ID "me".
+    # Request header 1: API key 9000, version 9, correlation ID 7, client ID "me".
     header = bytes.fromhex("2328 0009 00000007 0002 6d65")
     data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
     assert data == header + request.encode(9)
@@ -196,7 +196,7 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
 
 
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
-    """Check how many bytes captured responses would save if authorized operations were optional fields."""
+    """Check how many bytes responses would save if authorized operations were optional fields."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
     for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
         *struct["fields"], operations = struct["fields"]

@@ -1,6 +1,6 @@
 """Check golden bytes and whole frames of Kafka's RPCs in the new version that KIP-482's first draft adds.
 
-The bytes come from the independent encoder (see golden_files.py), because nobody has implemented the draft.
+The bytes come from the independent encoder, because nobody has implemented the draft.
 """
 
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_frames(api: int) -> None:
     [version] = request.VERSIONS
     assert response.VERSIONS == request.VERSIONS
     data = registry.encode_request(request, version, correlation_id=7, client_id="me")
-    # The draft puts optional fields at the beginning of the body and leaves the header unchanged (request header 1).
+    # The draft leaves request header 1 unchanged.
     header = api.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes.fromhex("00000007 0002 6d65")
     assert data == header + request.encode(version)
     frame = registry.decode_request(data)

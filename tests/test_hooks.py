@@ -1,8 +1,6 @@
 """Run the commit hooks through pre-commit in a separate git repository.
 
-pre-commit would install hooks of `language: python` from a package index. To avoid network access, the tests run the
-same entries as `language: system` with this environment's `tagwire`. In all other respects, the hooks run as they do
-for users.
+To avoid network access, the tests run the hooks as `language: system` with this environment's `tagwire`.
 """
 
 import os
@@ -70,7 +68,7 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a repository for tests to copy, because creating a repository takes longer than running most hooks."""
+    """Create a repository for tests to copy."""
     repository = Repository(tmp_path_factory.mktemp("untouched"))
     repository.make()
     return repository.root
@@ -155,7 +153,7 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
         assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
-        # outside a commit, `--check` reads the files on disk, not the staged files
+        # Outside a commit, `--check` reads unstaged files.
         repository.run(SCRIPTS / "tagwire", "generate", "--check")
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
@@ -175,20 +173,20 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        # The hook must ignore this change: it is not staged, and no code is generated for it.
+        # The hook must ignore this unstaged change.
         edit_spec(repository.root, "PingRequest", "Number", "Other")
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_ignored_by_git(self, repository: Repository) -> None:
-        """The hook must pass if the generated modules are in .gitignore, because the build generates them."""
+        """The hook must pass if the generated modules are in .gitignore."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # pre-commit passes only existing files, so the hooks get no file names for the deletions below
+        # pre-commit passes no names of deleted files to the hooks.
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)
@@ -205,7 +203,7 @@ class TestThroughPreCommit:
         assert "Passed" in repository.hook("tagwire-breaking")
         edit_spec(repository.root, "PingRequest", "int64", "int32")
         repository.hook("tagwire-generate", fails=True)
-        repository.hook("tagwire-generate")  # the classes match the specs again
+        repository.hook("tagwire-generate")
         for _ in range(2):
             assert "wire TW903: PingRequest 0-1: nonce" in repository.hook("tagwire-breaking", fails=True)
 
@@ -235,7 +233,7 @@ class TestThroughPreCommit:
         for name in ("tagwire-validate", "tagwire-check", "tagwire-generate", "tagwire-breaking"):
             assert "Passed" in repository.run(sys.executable, "-m", "pre_commit", "run", name)
         assert (repository.root / "message_specs/PingResponse.json").read_bytes() == unstaged
-        repository.run("git", "add", "message_specs/PingResponse.json")  # the staged classes don't match this spec
+        repository.run("git", "add", "message_specs/PingResponse.json")
         for name in ("tagwire-check", "tagwire-breaking"):
             repository.run(sys.executable, "-m", "pre_commit", "run", name, fails=True)
 

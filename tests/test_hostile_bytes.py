@@ -1,7 +1,6 @@
 """Decode bytes of a broken or hostile peer. Decoding must only raise DecodeError, with bounded memory and linear work.
 
-Nothing is timed here. Memory is measured with tracemalloc, and work is the number of executed lines and copied bytes,
-which is the same on every machine.
+Memory is measured with tracemalloc. Work is the number of executed lines and copied bytes.
 """
 
 import sys
@@ -31,7 +30,7 @@ NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """Decode `data` strictly. Describe a wrong error, or wrong re-encoded bytes; return None if all is right."""
+    """Decode `data` strictly. Describe a wrong error or wrong re-encoded bytes, or return None."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)
@@ -54,7 +53,7 @@ def lenient_fault(sample: Sample, data: bytes) -> str | None:
     try:
         message.encode(version)
     except EncodeError:
-        return None  # lenient decoding accepts a null that this version can't encode
+        return None  # a null that only lenient decoding accepts
     return None
 
 
@@ -94,14 +93,14 @@ def test_detects_an_error_without_a_position() -> None:
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
-    """Memory must be bounded even for the worst small inputs. docs/benchmarks.md has results for larger inputs."""
+    """Memory must be bounded even for the worst inputs."""
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)
         for name, peak in peaks(bait.cls, bait.version, data).items():
             assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {name}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
-    assert highest > 50  # the inputs must use enough memory to test the limit
+    assert highest > 50
 
 
 PREFIX = bytes(4) + b"\x01"

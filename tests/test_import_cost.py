@@ -1,7 +1,6 @@
-"""Count the modules that an import loads. (bench/ measures the time that it takes.)
+"""Count the modules that an import loads. (bench/ measures the time.)
 
-Each step runs in its own process with only the package folders on its path, so that the environment's startup files
-can't load a module earlier.
+Each step runs in its own process, without the startup files of the environment.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Compare the generated classes with bytes and results of Kafka's own classes. Each file of cases has one test.
 
-A test collects all differences and shows the first few, because one test per row would mean thousands of tests.
+A test collects all differences and shows the first few.
 """
 
 import json
@@ -38,7 +38,7 @@ def check_vector(row: Row) -> str | None:
     again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
     if again != message or again.encode(version) != data:
         return "lossless JSON"
-    is_renamed = row["message"] != cls.NAME  # if so, its JSON keys may also differ
+    is_renamed = row["message"] != cls.NAME  # JSON keys may differ
     if "json_out" in row and not is_renamed and message.to_json(version, style="kafka") != row["json_out"]:
         return "Kafka's JSON"
     if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
@@ -112,7 +112,7 @@ def test_mutations_leniently() -> None:
             return f"rejected: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
-        # The expected JSON is Kafka's, without unknown tags, but with records in base64, as in tagwire's lossless JSON.
+        # The expected JSON is Kafka's, but with records in base64.
         return None if without_unknown_tags(message.to_json(version)) == row["json_out"] else "JSON"
 
     differences("mutations", check, 700)
@@ -155,12 +155,12 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Lenient decoding must accept what Kafka reads; strict decoding, what Kafka reads and writes back unchanged."""
+    """Lenient decoding accepts what Kafka reads; strict decoding, what Kafka also writes back unchanged."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # skip version -1, which only Kafka accepts, and header versions that the package lacks
+            continue  # version -1, or a header version that the package lacks
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)
@@ -177,4 +177,4 @@ STRICT_TAKES = {
     "known tag explicit default int16=123": "a tagged field at its default is read, and left out again",
     "tag8 at v1 (valid only 2+)": "a tag of later versions is kept as unknown",
 }
-"""The names of rows that strict decoding accepts although Kafka rejects or changes them, with the reasons."""
+"""Rows that strict decoding accepts although Kafka rejects or changes them, with the reasons."""

@@ -23,7 +23,7 @@ pytestmark = native
 
 
 def tries(seed: int, count: int) -> list[Callable[[], object]]:
-    """Return calls that together take every path through the engine, with valid and invalid bytes and values."""
+    """Return calls of the engine with valid and invalid bytes and values."""
     random = Random(seed)
     calls: list[Callable[[], object]] = []
     for sample in random.sample(samples(), count):
@@ -146,14 +146,14 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
     "texts": rename_topics,
     "tags": lambda m: setattr(m, "unknown_tags", {5: b"x"}),
     "deleted": forget_brokers,
-    "collected": lambda m: gc.collect(1),  # generation 1 contains the message and its objects
+    "collected": lambda m: gc.collect(1),
 }
 
 
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
 def test_message_changed_while_it_is_encoded(name: str, call: str) -> None:
-    """Check that nothing crashes. Any result is allowed. Only AddressSanitizer can find all unsafe memory accesses."""
+    """Check that nothing crashes. Only AddressSanitizer can find all unsafe memory accesses."""
     for _ in range(20):
         message = metadata(0)
         meddler = Meddler(partial(MEDDLES[name], message))

@@ -29,10 +29,10 @@ from tagwire.testing import messages
 SPECS = Path(__file__).with_name("data") / "shop"
 
 # The first line has `id`, `at` (2023-11-14T22:13:20.123Z), `state` (DONE), `total` and `payment`. `total` is a struct
-# with a decimal of two bytes (19.99), a level and a tag section. `payment` is a nullable struct: a marker byte, and a
-# tag section with the field `cash` (tag 1, size 6), which is a nullable struct like `total` with the decimal 0.05.
-# The second line is the count of `lines`, plus 1. Each of the next two lines is a struct in `lines`: `sku`, `no`,
-# `levels`, `grid` (arrays of floats) and a tag section. The last line is the tag section of the message.
+# with a decimal (19.99), a level and a tag section. `payment` has a marker byte, and a tag section with the nullable
+# struct `cash` (tag 1, size 6, decimal 0.05). The second line is the count of `lines`, plus 1. Each of the next two
+# lines is a struct in `lines`: `sku`, `no`, `levels`, `grid` (arrays of floats) and a tag section. The last line is the
+# message's tag section.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03
@@ -71,7 +71,7 @@ def shop(project: Path) -> ModuleType:
 
 @pytest.fixture
 def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs a command in the project's folder, and returns (exit status, output, errors)."""
+    """Return a function that runs a command and returns (exit status, output, errors)."""
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:

@@ -71,7 +71,7 @@ def printed_by(client: str, bootstrap: object) -> list[str]:
 
 
 def printed(command: list[str]) -> list[str]:
-    """Run a command and return the lines that it prints. Fail unless it exits with status 0 before the timeout."""
+    """Run a command and return the lines that it prints. Fail unless it exits with status 0."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

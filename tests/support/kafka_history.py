@@ -1,7 +1,7 @@
 """Write `docs/kafka-history.md`, which lists how each Kafka release changed the bytes of messages.
 
 `python tests/support/kafka_history.py JAR...` reads the jars that `make archive` fetches. The lists show the findings
-of `tagwire breaking` between the specs of consecutive releases; only the sentences around them are written here.
+of `tagwire breaking` between the specs of consecutive releases.
 """
 
 import re
@@ -37,8 +37,7 @@ class Alarm(NamedTuple):
 
 
 # The changes between consecutive releases that Kafka's checker rejects, from 3.0 to the trunk of October 2024. The
-# checker is from commit 1eb7644 of that trunk, with one word changed to fix a crash. RequestHeader is left out, because
-# the checker always rejects it.
+# checker is from commit 1eb7644 (with a crash fixed). RequestHeader is omitted, because the checker always rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),
@@ -159,7 +158,7 @@ _REWORDED: Final = (
     ),
     (r"tag (\d+) was .*", "the field with tag {0}, {paths}, was renamed or replaced"),
 )
-"""Pairs: a pattern for a message of `tagwire breaking`, and the wording for docs/kafka-history.md."""
+"""Pairs: a pattern for a message of `tagwire breaking`, and the text for docs/kafka-history.md."""
 
 
 def _in_place_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
@@ -238,7 +237,7 @@ def _versions(findings: Sequence[Finding]) -> str:
 
 
 def _summaries(findings: Sequence[Finding]) -> list[str]:
-    """Describe findings in words. Findings that differ only in their field are described together."""
+    """Describe findings. Combine findings that differ only in the field."""
     by_text: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in findings:
         by_text[finding.message, finding.rule].append(f"`{finding.path}`" if finding.path else "")

@@ -1,8 +1,7 @@
 """Find the jars of a Kafka broker, for tests that run Kafka's own code.
 
 `TAGWIRE_BROKER_JARS` may name a folder with kafka_2.13 (version `VERSION`), its dependencies, and an slf4j binding.
-Otherwise, Maven copies the jars from its local repository, or downloads them. If that takes more than a minute, the
-test is skipped.
+Otherwise, Maven copies or downloads the jars. If this takes more than a minute, the test is skipped.
 """
 
 import os

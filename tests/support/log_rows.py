@@ -9,7 +9,7 @@ import pyarrow as pa
 from tagwire import log
 
 MESSAGES = ("v0", "v1", "kip82-int", "kip82-int-signed", "kip87", "kip82-int+kip87")
-"""Formats without batches: a record is a message, alone or in a wrapper."""
+"""Formats without batches."""
 
 
 def millis(value: int | None) -> int | None:

@@ -20,14 +20,14 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """The formats of one test log: the format `named`, and one or more older formats."""
+    """The formats of a test log: `named`, and one or more older formats."""
 
     named: str
     older: tuple[str, ...]
 
     @property
     def formats(self) -> list[str]:
-        """The formats of successive batches: all formats, oldest first, and then the two newest formats again."""
+        """The formats of the batches: all formats, oldest first, and then the two newest formats again."""
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:

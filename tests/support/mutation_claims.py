@@ -1,6 +1,6 @@
 """Check that mutated bytes are valid or invalid as claimed, with the native engine, generated code and interpreter.
 
-`python tests/support/mutation_claims.py --count 300000` checks and counts more mutations than the tests have time for.
+`python tests/support/mutation_claims.py --count 300000` checks more mutations than the tests.
 """
 
 import sys
@@ -27,7 +27,7 @@ __all__ = ["broken_claims", "mutations"]
 
 _LIMITS = Limits()
 Way = tuple[str, Any, DecodeError | None]
-"""The name of an engine, what it decoded (None after an error), and the error (None if there is none)."""
+"""The name of an engine, the decoded value (or None), and the error (or None)."""
 
 
 @cache
@@ -61,9 +61,9 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 
 
 def broken_claims(mutation: Mutation) -> list[str]:
-    """Return a description of each false claim of a mutation, and of each disagreement between engines about its bytes.
+    """Return a description of each false claim of a mutation, and of each disagreement between engines.
 
-    A mutation claims that its bytes are of a kind, such as `valid`, or that decoding them raises a certain error.
+    A mutation claims that its bytes are valid, or that decoding them raises a certain error.
     """
     cls, version = mutation.message, mutation.version
     outcomes = [_by_layout(cls, version, mutation.data), *_natively(cls, version, mutation.data)]

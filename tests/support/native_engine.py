@@ -26,20 +26,20 @@ _METHODS = [
     for name, value in vars(owner).items()
     if isinstance(value, FirstUse) and value.bind is engine_methods
 ]
-"""The placeholder methods that the engine replaces with its own on first use, with their classes and names.
+"""The placeholder methods that the engine replaces on first use, with their classes and names.
 
-They are saved here, before any object exists, so that `forget_engine` can restore them.
+`forget_engine` restores them.
 """
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 
 TRACED = _engine is not None and ".abi3." not in _engine.__file__
-"""Whether tracemalloc sees the memory of columns. Engines built with the limited API can't report this memory to it."""
+"""Whether tracemalloc sees the memory of columns. Engines built with the limited API can't report this memory."""
 traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
 
 
 def forget_engine() -> None:
-    """Make record formats and message classes forget their engine, so that their next use chooses an engine again."""
+    """Make record formats and message classes choose an engine again."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for record_format in RecordFormat.__subclasses__():

@@ -22,12 +22,12 @@ class Segment(NamedTuple):
 
 
 def sized(*frames: bytes) -> bytes:
-    """Return the bytes of frames on a connection, where each frame is preceded by its size."""
+    """Return frames as on a connection, each after its size."""
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:
-    """Return a capture of these segments at intervals of a millisecond. Packets are truncated to `snap` bytes."""
+    """Return a capture of these segments, one per millisecond. Truncate packets to `snap` bytes."""
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 1)
     packets = []
     for number, segment in enumerate(segments):

@@ -1,6 +1,6 @@
 """Copy, pickle, compare and change messages of every version, and print hashes of the results, to compare engines.
 
-The messages come from the golden files. Their fields are changed one at a time.
+The messages come from the golden files.
 """
 
 import copy

@@ -23,9 +23,9 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     pseudo_dirs = [""]  # noqa: RUF012
     requests: list[str] = []  # noqa: RUF012
     async_impl = True
-    """If true, as for S3, the code under test may send concurrent requests."""
+    """Whether the code under test may send concurrent requests."""
     before: list[Callable[[], object]] = []  # noqa: RUF012
-    """Functions to call before the next requests for bytes, one for each request."""
+    """Functions to call before the next reads, one for each read."""
     lock = threading.Lock()
 
     @classmethod
@@ -88,7 +88,7 @@ class _Rejected(Exception):
 
 
 class ConditionalFileSystem(CountedFileSystem):
-    """A file system with conditional writes as in S3. A request fails if a function in `fails` returns true for it."""
+    """A file system with conditional writes as in S3. Functions in `fails` choose requests that fail."""
 
     protocol = "kept"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -191,7 +191,7 @@ def offsets(path: str, **options: Any) -> list[int]:
 
 
 class _Cut:
-    """A WSGI application that sends only half of some bodies, less than their Content-Length."""
+    """A WSGI application that sends only half of some bodies."""
 
     def __init__(self, app: Any, cuts: Callable[[int], bool]) -> None:
         self.app, self.cuts, self.numbers = app, cuts, count()
@@ -206,7 +206,7 @@ class _Cut:
 def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
     """Start an S3 server on loopback. Yield its storage options, and a list to which it adds each request.
 
-    GET requests are numbered from 0. If `cuts` returns true for a number, only half of that reply's body is sent.
+    If `cuts` returns true for the number of a GET request (from 0), the server sends only half of the body.
     """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler

@@ -45,4 +45,4 @@ PARCEL: dict[str, Any] = {
         alternative("Flowers", "[]string", 2, since="2+"),
     ],
 }
-"""Version 1 adds a union of two alternatives; version 2 adds a third one, and a second part of the map key."""
+"""Version 1 adds a union of two alternatives. Version 2 adds a third alternative and another key field."""

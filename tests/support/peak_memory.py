@@ -1,7 +1,6 @@
 """Report the peak memory of programs that tests start.
 
-The peak is read from /proc. `ru_maxrss` would not show any growth: for a new process it includes its parent's memory,
-and a test suite takes hundreds of megabytes.
+The peak is read from /proc, because `ru_maxrss` of a new process includes its parent's memory.
 """
 
 import inspect
@@ -18,4 +17,4 @@ PEAK_KIB = f"from pathlib import Path\n\n{inspect.getsource(peak_kib)}"
 """The source code of `peak_kib`, to include in programs."""
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
-"""Peaks are meaningless under AddressSanitizer, which delays the release of freed memory to detect its use."""
+"""Whether AddressSanitizer delays the release of memory, which makes peaks meaningless."""

@@ -16,7 +16,7 @@ KINDS = {"index", "timeindex", "txnindex"}
 
 
 class RandomLog:
-    """A log of `batches` batches. `magics` lists their formats in the order in which they appear.
+    """A log of `batches` batches with the formats `magics`, in this order.
 
     For every fourth seed, some transactions stay open.
     """
@@ -89,7 +89,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """End a producer's transaction with a marker. Some markers raise its epoch, as newer brokers do."""
+        """End a producer's transaction with a marker. Some markers raise the producer's epoch."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1
@@ -101,7 +101,7 @@ class RandomLog:
         self.offset += 1
 
     def write(self, folder: Path, most: int = 25) -> list[int]:
-        """Write segments of fewer than `most` batches, with different modification times. Return the base offsets."""
+        """Write segments of fewer than `most` batches. Return their base offsets."""
         folder.mkdir(parents=True)
         transactions, rules = OpenTransactions(), BatchRules([])
         bases, left = [], list(self.batches)

@@ -14,7 +14,7 @@ class Rejected(Exception):
 
 
 def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
-    """Return one to four random paths that do not overlap. Often several of them are in the same array."""
+    """Return one to four random paths that do not overlap, often in the same array."""
     first = _random_path(cls, random)
     paths = [first]
     owner, _, _ = first.rpartition(".")
@@ -81,7 +81,7 @@ def _others(value: Any, random: Random) -> list[Any]:
 
 
 def _copied(value: Struct) -> Struct:
-    """Return a copy of a struct with the same, possibly invalid values. `replace` would convert arrays to tuples."""
+    """Copy a struct, including invalid values. `replace` would convert arrays to tuples."""
     other = type(value)()
     for name in value.__slots__:
         setattr(other, name, getattr(value, name))
@@ -89,7 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the fields at `paths` to the values in `rows`. Return the message; raise `Rejected` if a value is unfit."""
+    """Set the fields at `paths` to the values in `rows`. Return the message, or raise `Rejected`."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     row_path = _shared(lines)
     suffixes = [line[len(row_path) :] for line in lines]

@@ -1,6 +1,6 @@
-"""Damage batches, and then correct their lengths and checksums, so that readers don't reject them at once.
+"""Damage batches, but correct their lengths and checksums. Make records with invalid or unusual values.
 
-Also make records with invalid or unusual values. The same seed always causes the same damage.
+The same seed always causes the same damage.
 """
 
 import struct
@@ -103,7 +103,7 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
         header[name] = number if format.fields.get("attributes") is not format.root.items[0] else header[name]
     try:
         return format.encode_header(header)
-    except EncodeError:  # the random header value doesn't fit its field
+    except EncodeError:  # the random value is invalid
         return data
 
 

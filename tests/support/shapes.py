@@ -1,7 +1,7 @@
 """A small protocol with shared structs: `Point`, in three versions, and `Line`, which contains points.
 
-The bytes are computed by hand. Integers are big-endian. A string has an int16 length or, in flexible versions, a
-compact length (the length plus one). In flexible versions, each struct ends with a tag section.
+The bytes are computed by hand. A string has an int16 length or, in flexible versions, a compact length. In flexible
+versions, each struct ends with a tag section.
 """
 
 import json
@@ -83,7 +83,7 @@ REQUEST_BYTES = {
 """The bytes of a request in each version. In version 0, the name is "ab", and At is the point with X 1 and Y -2.
 
 Version 1 adds Via with one point (3, 4). Version 2 adds the tagged field Label to At: "hi" (tag 0, 3 bytes). Version 3
-adds Z, which is 5 in At and 0 in Via.
+adds Z (5 in At, 0 in Via).
 """
 RESPONSE_BYTES = {
     0: "0000  00000001 0001 fffe",
@@ -93,9 +93,8 @@ RESPONSE_BYTES = {
 }
 """The bytes of a response in each version: ErrorCode 0, and a list of one point, with the values of the request's At.
 
-Version 2 adds Label and Z to the point. It also adds the nullable struct Edge, which contains the points From and To,
-and the nullable struct Style, whose Width is 9. The byte 01 before Edge and before Style shows that the struct is
-present.
+Version 2 adds Label and Z to the point, and the nullable structs Edge (points From and To) and Style (Width 9). A byte
+01 before Edge and Style means "not null".
 """
 
 

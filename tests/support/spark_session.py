@@ -1,4 +1,4 @@
-"""The local Spark session of a process. It uses only loopback, and starts when the first test needs it."""
+"""The local Spark session of a process. It starts when the first test needs it."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def missing() -> str:
 
 @cache
 def session() -> "SparkSession":
-    """Return the session. Its workers run in the repository root, even if a test runs in another folder."""
+    """Return the session. Its workers run in the repository root."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -56,10 +56,10 @@ def session() -> "SparkSession":
     from tagwire_spark import spark_conf
 
     with contextlib.chdir(ROOT):
-        # local[2,2]: two threads, and one retry of a failed task
+        # Two threads, and two attempts of a task.
         builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")  # many tests cause errors on purpose
+    spark.sparkContext.setLogLevel("OFF")  # tests cause many errors
     return spark
 
 

@@ -1,5 +1,5 @@
-"""Let several threads use and change the same messages, batches and builders. Fails if a reference is lost or leaked,
-or if a call raises SystemError; a crash ends the process. Run it in a free-threaded Python:
+"""Let several threads use and change the same messages, batches and builders. Fail if a reference is lost or leaked,
+or if a call raises SystemError. Run this program in a free-threaded Python:
 
     python3.13t tests/support/stress_threads.py [SECONDS [THREADS [SEED]]]
 """
@@ -28,7 +28,7 @@ from tagwire.records import BatchBuilder, read_batches
 from tagwire_messages.metadata_response import MetadataResponsePartition
 
 SHARED: Final = 8
-"""The number of messages that the threads share. It is small, so that threads often use the same message at once."""
+"""The number of messages that the threads share: few, so that threads often use the same message."""
 
 MARKED: Final[tuple[Any, ...]] = (
     *(bytes([number]) * 40 for number in range(6)),
@@ -37,11 +37,11 @@ MARKED: Final[tuple[Any, ...]] = (
     *(UUID(int=10**30 + number) for number in range(3)),
     *((1000, 2000), (4000 + len(sys.argv),) * 3, 1.5 + len(sys.argv)),
 )
-"""Values that the threads assign. At the end, each must have as many references as at the start."""
+"""Values that the threads assign. Their reference counts must be unchanged at the end."""
 
 
 class Shared:
-    """What the threads share: messages with their samples, values to assign, a builder, and a batch of records."""
+    """The objects that the threads share."""
 
     def __init__(self, random: Random) -> None:
         with gzip.open(FOLDER / "rand.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -77,7 +77,7 @@ def change(shared: Shared, random: Random) -> None:
     struct = random.choice(structs_of(message))
     name = random.choice(struct._attributes)
     value, choice = getattr(struct, name, None), random.randrange(9)
-    # No struct may contain itself, because such a cycle is never freed if the garbage collector does not track it.
+    # No struct may contain itself, because an untracked cycle is never freed.
     values = MARKED if any(struct is part for part in shared.parts) else shared.values
     if choice == 0:
         delattr(struct, name)
@@ -156,10 +156,7 @@ def batch(shared: Shared, random: Random) -> None:
 
 
 def tear(shared: Shared, random: Random) -> None:
-    """At random, assign strings of one repeated letter, or check that each string in a result repeats one letter.
-
-    A string with different letters would be a mixture of two assigned strings.
-    """
+    """Assign strings of one repeated letter, or check that no string mixes two assigned strings."""
     message, version = shared.uniform, 9
     if random.random() < 0.4:
         for _ in range(200):
@@ -194,7 +191,7 @@ def work(shared: Shared, seed: int, end: float, done: list[int], faults: list[st
         except (SystemError, MemoryError) as fault:
             faults.append(f"{call.__name__}: {fault!r}")
         except Exception:
-            pass  # an invalid value, or one that changed while it was used
+            pass  # an invalid or changed value
         count += 1
     done.append(count)
 

@@ -35,7 +35,7 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
 
 
 def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal of 80 columns; send `keys` once `seen` appears. Return its exit code and output."""
+    """Run a command on a terminal. Send `keys` when `seen` appears. Return exit code and output."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | {"TERM": "xterm-256color"}
@@ -61,12 +61,12 @@ def _read_to_end(master: int) -> bytes:
 def _some(master: int) -> bytes:
     try:
         return os.read(master, 65536)
-    except OSError:  # on Linux, reading fails if the other end is closed
+    except OSError:  # the other end is closed
         return b""
 
 
 def screen(text: str) -> str:
-    """Return the lines that a terminal shows above the cursor after `text` was printed. Erased lines are not shown."""
+    """Return the lines that a terminal shows above the cursor after printing `text`, without erased lines."""
     rows, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
         if part == "\n":

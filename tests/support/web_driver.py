@@ -36,7 +36,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Open a page and wait until it is loaded. Drop the console messages of earlier pages."""
-        # First open an empty page. Otherwise, a URL that differs only after # would not be loaded again.
+        # Without the empty page, a URL that differs only after # would not be loaded.
         self._call("url", {"url": "about:blank"})
         self.errors()
         self._call("url", {"url": url})

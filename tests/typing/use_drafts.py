@@ -15,6 +15,6 @@ frame = zigzag.FooRequest.decode_frame(b"")
 assert_type(frame.header, zigzag.RequestHeader)
 assert_type(frame, tagwire.Frame[zigzag.FooRequest, zigzag.RequestHeader])
 assert_type(zigzag.registry.decode_request(b"").header, zigzag.RequestHeader)
-# The package `tagwire_records` has no header messages, so the type of its registry has no type arguments.
+# `tagwire_records` has no header messages, so its registry type has no type arguments.
 assert_type(tagwire_records.registry, tagwire.Registry)
 other: unsigned.FooRequest = request  # type: ignore[assignment]

@@ -4,6 +4,6 @@ from tagwire.message import Message
 
 
 class Sample(Message):
-    """A message without generated serializers, which both engines read by its layout."""
+    """A message without generated serializers. Both engines use its layout."""
 
     __slots__ = ()

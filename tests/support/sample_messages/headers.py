@@ -1,4 +1,4 @@
-"""Headers as in Kafka: the client ID keeps its int16 length even in the flexible version."""
+"""Headers as in Kafka: the client ID always has an int16 length."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"Info": ("0", []), "InfoData": ("0", [])}),
         ([data("0", name="Info")], [data("1", name="InfoData")], {"Info": ("0", []), "InfoData": ("1", [])}),
         ([data("0", name="Info")], [data("0", name="Other")], {"Info": ("0", []), "Other": ("0", [])}),
-        # `Info` and `InfoData` both occur in one release, so they are two messages, not one that was renamed.
+        # `Info` and `InfoData` occur in one release, so neither was renamed.
         ([data("0", name="Info"), data("0-3", name="InfoData")], [data("0", name="Info")],
          {"Info": ("0", []), "InfoData": ("0-3", [])}),
         ([data("0-3", name="InfoData"), data("0", name="Info")], [data("0", name="Info")],
@@ -194,10 +194,10 @@ def test_core_without_a_home_is_rejected() -> None:
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
          "2.0/Info.json: Info is a different message in newer releases: the message in 3.0/Info.json has"),
         ([data("0")], [data("2")], "2.0/FooData.json can't be merged into newer releases: FooData: validVersions"),
-        # Version 0 exists only in the older release, which has the fields in a different order.
+        # The releases have the fields in a different order.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),
-        # The newer release has one field in place of two fields of the older release.
+        # The newer release has one field instead of two.
         ([data("0-2", field("A", versions="0-1"), field("B", versions="2+"))], [data("1-2", field("Both"))],
          "FooData version 0 has the fields [int32] in release 2.0, but [] after merging"),
     ],
@@ -223,7 +223,7 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                # Keep a version of the previous release, because renamed fields are recognized by such a version.
+                # Keep a version of the previous release, by which renamed fields are recognized.
                 low = min(low + 1, before)
                 continue
             high += step != "nothing"

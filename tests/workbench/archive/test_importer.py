@@ -105,13 +105,12 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
 
 
 def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
-    """New fields without documentation must also be reported."""
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
     bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]
     old = jar(tmp_path, {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])})
     out = tmp_path / "specs"
-    # If the folder has no documentation at all, nothing is reported as undocumented.
+    # Without any documentation, nothing is reported.
     assert not import_release([old], out).undocumented
     path = out / "clients" / "OldRecord.json"
     documented = json.loads(path.read_text())
