@@ -87,7 +87,7 @@ def test_decoded_values_keep_their_bytes(reader: str) -> None:
     data, read = READERS[reader]
     given = bytearray(data)
     message = read(given)
-    if reader != "decode_record":  # returns no views
+    if reader != "decode_record":  # decode_record returns no views
         with pytest.raises(BufferError):
             given.clear()
     assert message == read(data)

@@ -31,7 +31,7 @@ INPUTS = {"--request --frames": frames, "--format v2": batches}
 @pytest.mark.thorough
 @pytest.mark.parametrize("words", INPUTS)
 def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "write_bytes", lambda data: None)  # click's test runner keeps all output
+    monkeypatch.setattr(tables, "write_bytes", lambda data: None)  # click's test runner keeps output in memory
     path = tmp_path / "in.bin"
 
     def explain() -> None:

@@ -119,7 +119,7 @@ def test_spark_connect(tmp_path: Path) -> None:
 
 def test_tagwire_sent_as_an_artifact(tmp_path: Path) -> None:
     """Send tagwire's packages to a server whose Python environment does not contain tagwire."""
-    with PyZipFile(str(tmp_path / "packages.zip"), "w") as packages:  # compiled
+    with PyZipFile(str(tmp_path / "packages.zip"), "w") as packages:
         for name in ("tagwire", "tagwire_drafts", "tagwire_messages", "tagwire_records", "tagwire_spark"):
             packages.writepy(str(Path(import_module(name).__file__ or "").parent))
     others = tmp_path / "others"

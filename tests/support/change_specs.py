@@ -10,7 +10,7 @@ OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:
-    """Return the text in JSON quotes. Put a § at the start of the text before the quotes."""
+    """Return the text in JSON quotes. A § at the start of the text moves before the quotes."""
     return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
 
 

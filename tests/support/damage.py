@@ -1,6 +1,6 @@
 """Damage valid bytes as a broken or hostile sender would. With equal seeds, every run is the same.
 
-Half of the damage is done where a field begins. It includes bytes that only an attacker would write: counts larger than
+Half of the damage is at the start of a field, and includes bytes that only an attacker would write: counts larger than
 the rest of the input, lengths below -1, overlong varints, too many or unordered tags, and tags with a wrong size.
 """
 
@@ -143,7 +143,7 @@ def _off_by_one(data: bytearray, at: int, random: Random) -> None:
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Insert a null or presence marker, or replace a byte with one."""
+    """Insert a null marker or presence marker, or replace a byte with a marker."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 

@@ -101,7 +101,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # unexpected classes count as differences
+    except Exception as error:  # unexpected error classes count as differences
         return type(error), str(error), vars(error), None
 
 

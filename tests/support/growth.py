@@ -17,7 +17,7 @@ __all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "lines_run", "peak_bytes"]
 FACTOR: Final = 8
 """The second input is this many times larger than the first."""
 _BETWEEN: Final = 22
-"""Growth by up to this factor counts as linear. Quadratic growth would be 64."""
+"""Growth by up to this factor counts as linear."""
 
 Work = Callable[[], object]
 

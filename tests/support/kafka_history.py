@@ -158,7 +158,7 @@ _REWORDED: Final = (
     ),
     (r"tag (\d+) was .*", "the field with tag {0}, {paths}, was renamed or replaced"),
 )
-"""Pairs: a pattern for a message of `tagwire breaking`, and the text for docs/kafka-history.md."""
+"""Pairs of a pattern for a message of `tagwire breaking`, and its text in docs/kafka-history.md."""
 
 
 def _in_place_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:

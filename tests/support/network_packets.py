@@ -22,7 +22,7 @@ class Segment(NamedTuple):
 
 
 def sized(*frames: bytes) -> bytes:
-    """Return frames as on a connection, each after its size."""
+    """Return the bytes of frames on a connection: each frame follows its size."""
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 

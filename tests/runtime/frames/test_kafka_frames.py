@@ -1,6 +1,6 @@
 """Test the registry of the generated Kafka classes on frames and records of real clients and brokers.
 
-The frames are from Apache Kafka 0.10.2 to 4.4.0, the records from log segments of Kafka 2.8.2 and 4.4.0.
+The frames are from Apache Kafka 0.10.2 to 4.4.0, and the records from log segments of Kafka 2.8.2 and 4.4.0.
 """
 
 import pytest

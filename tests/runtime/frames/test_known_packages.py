@@ -34,7 +34,7 @@ def test_every_record_format_is_there(name: str) -> None:
 
 def test_messages_and_keys_are_there() -> None:
     assert "ApiVersionsRequest" in kafka_messages()
-    assert any(1 in keys for keys in reserved_keys())  # reserved for client.id
+    assert any(1 in keys for keys in reserved_keys())  # key 1 is reserved for client.id
 
 
 def test_drafts_need_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -331,7 +331,7 @@ SHORTS = Array(Fixed(WIRE_TYPES["int16"]), INT32, nullable=False)
     ("hex_text", "limit", "found", "expected"),
     [
         ("00000000", 0, None, ""),
-        ("00000002 0001 0002", 2, None, ""),  # two elements, and the limit is 2
+        ("00000002 0001 0002", 2, None, ""),
         ("00000003 0001 0002", 9, "3 elements", "at most 2 in the 4 bytes left"),
         ("00000001 01", 9, "1 element", "at most 0 in the 1 byte left"),
         ("00000002 0001 0002", 1, "2 elements", "at most 1 (Limits.elements)"),
@@ -352,7 +352,7 @@ def test_a_count_fits_into_the_bytes_and_the_limit(hex_text: str, limit: int, fo
     ("section", "tags"),
     [
         ("00", []),
-        ("01 09 00", [9]),  # a tagged field of minimum size
+        ("01 09 00", [9]),
         ("02 08 00 09 00", [8, 9]),
         ("02 09 00", "2 tagged fields, expected at most 1 in the 2 bytes left"),
         ("03 08 00 09 00", "3 tagged fields, expected at most 2 in the 4 bytes left"),

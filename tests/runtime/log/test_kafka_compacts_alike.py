@@ -65,7 +65,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return what both cleaners must keep: of an old batch, only the records, because Kafka converts it to v2."""
+    """Return what both cleaners must keep. Kafka converts old batches to v2, so return only their records."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"

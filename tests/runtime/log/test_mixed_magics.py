@@ -175,7 +175,7 @@ def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
 
 
 def test_deletes_in_each_format(tmp_path: Path) -> None:
-    """Null values delete keys in v0 and v1, but only tombstone flags do in kip87."""
+    """In v0 and v1, null values delete keys. In kip87, only tombstone flags do."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [

@@ -146,7 +146,7 @@ def test_one_of_many_threads_writes(tmp_path: Path) -> None:
         thread.join()
     assert len(rejected) == 7
     assert records_of(tmp_path / "out") == 500
-    # The error says "another process" if the process hasn't written its name yet.
+    # The error says "another process" if the other process hasn't written its name yet.
     writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing this folder|already")
     assert all(writing.search(each) for each in rejected)
 

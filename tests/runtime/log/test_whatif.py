@@ -49,7 +49,7 @@ def test_sizes_are_those_of_the_conversion(tmp_path: Path) -> None:
     found.add(segment(tmp_path, batch), "orders")
     total = found.total()
     assert total.compressed_after == convert(batch, "v3")[0].size
-    # WhatIf compresses the batch again, to the same size, because tagwire wrote the batch.
+    # Compressing again gives the same size, because tagwire wrote the batch.
     assert total.compressed_before == batch.size
     assert total.uncompressed_before - total.uncompressed_after == 211
     assert total.seconds > 0 and len(found.losses) == 0

@@ -44,7 +44,7 @@ def test_engines_agree_on_objects_of_every_message() -> None:
 def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of field tables must be released before the engine is called.
 
-    The engine has its own lock, and may wait for the lock of field tables while it holds its lock.
+    The engine may wait for this lock while it holds its own lock.
     """
 
     class Fresh(Struct, metaclass=data_class):
@@ -68,7 +68,7 @@ def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: 
 
 class TestConstructing:
     def test_signature_is_read_from_the_class(self) -> None:
-        for _ in range(2):  # before and after the first object
+        for _ in range(2):
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1
@@ -184,7 +184,7 @@ class Hostile:
 
 
 class TestHostileValues:
-    """Values may run code that changes the struct. Methods must not access freed memory."""
+    """Comparing values may run code that changes the struct. Methods must not access freed memory."""
 
     def pair(self) -> tuple[Any, Any]:
         one: Any = Partition()
@@ -304,7 +304,7 @@ class TestPickles:
         assert pickle.loads(kept) == message
 
     def test_pickling_keeps_values_that_can_not_be_encoded(self) -> None:
-        old_only = MetadataResponse(cluster_authorized_operations=7)  # not in the latest version
+        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version lacks this field
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only
         assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range
@@ -372,7 +372,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """In subclasses with more slots or a constructor, inherited methods must use only the message's fields."""
+    """In subclasses with additional slots or a constructor, inherited methods must use only the message's fields."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

@@ -359,7 +359,7 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_share_one_array_object(first: Array, second: Array, value: Any) -> None:
-    """If two fields of different types have the same object as value, encoding must compute each field's size."""
+    """If two fields have the same array as value, encoding must compute the size of each field."""
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)
     try:

@@ -50,7 +50,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records after their int32 size: 12 bytes plus the message size of 46 or 25."""
+    """Return the int32 size of the golden records (58 or 37 bytes), and the records."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

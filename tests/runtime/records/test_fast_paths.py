@@ -23,7 +23,7 @@ pytestmark = native
 
 NAMES = ("v2", "v3-zigzag")
 EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191, 8192)
-"""Value sizes around which a length field takes one more byte."""
+"""Value sizes near the limits of lengths with one byte and two bytes."""
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:
@@ -101,7 +101,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_one_more_byte(name: str, edge: int, header: Any) -> None:
-    """C code expects each length field to have the size of the previous one, so check other sizes."""
+    """Check lengths on both sides of each varint size limit."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):

@@ -89,7 +89,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """If a wrapper (the last message) has offset -2^63, the first message's offset doesn't fit in an int64."""
+    """If a wrapper has the offset -2^63, its first message has an offset below the range of int64."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found wrapper offset -9223372036854775808"):
         read_all(data, "v1")
@@ -199,7 +199,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
-    """Decompress 300 MB with a limit of 10 MB. Measure the process, because codecs are C code."""
+    """Decompress 300 MB with a limit of 10 MB. Measure the process, because the codecs are C code."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = compress(codec, bytes(300_000_000))
@@ -363,7 +363,7 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 
 def test_offsets_of_errors_in_compressed_bytes() -> None:
-    """The offset of errors in compressed records is the start of the compressed data."""
+    """An error in compressed records must have the offset of the compressed data."""
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)

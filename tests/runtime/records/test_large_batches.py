@@ -18,7 +18,7 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that sets the number of records processed at a time."""
+    """Return a function that sets how many records are processed at a time."""
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)

@@ -111,7 +111,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_element_with_an_error_is_counted_once() -> None:
-    """An element with an error counts only once, so the third header doesn't exceed a limit of three."""
+    """An element with an error counts only once, so the invalid third header doesn't exceed a limit of three."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

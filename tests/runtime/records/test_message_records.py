@@ -290,7 +290,7 @@ def test_the_records_of_a_trace_are_opened() -> None:
     first = "responses[0].partitions[0].records"
     assert nodes[first].value == 2 and nodes["responses[0].partitions[2].records"].value == 0
     assert bytes(nodes[f"{first}[0].records[0].value"].value) == b"v"
-    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # in decompressed bytes
+    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"
     assert seen.error is None and seen.canonical
     text = annotate(seen)
     assert parse_annotated(text) == seen.data

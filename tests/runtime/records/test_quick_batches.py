@@ -14,7 +14,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""With any limits but the defaults, the fast path is not used."""
+"""With these limits, the fast path is not used."""
 
 
 SCANNED = (

@@ -70,7 +70,7 @@ def test_batches_that_are_kept_whole() -> None:
     plain = [Record(n, 5, b"k", b"v") for n in range(2)]
     assert all(exact_header_of(each, LATEST) is None for each in read_batches(build(plain, "v1").encode()))
     marked = [Record(0, 5, b"k", b"v", attributes=1)]
-    assert exact_header_of(build(marked, "v2"), LATEST) is None  # the record has attributes
+    assert exact_header_of(build(marked, "v2"), LATEST) is None
 
 
 def test_changed_records_are_built_anew() -> None:

@@ -189,7 +189,7 @@ def test_values_from_sql(spark: "SparkSession") -> None:
     fields: Any = trade
     assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
     assert (fields.done, fields.seen, fields.took, fields.left) == (-1, 3000, 10**9, 1)
-    assert fields.price.amount == b"\0\x96"  # 150; a single byte 0x96 would be negative
+    assert fields.price.amount == b"\0\x96"  # 150 in two bytes: 0x96 alone would be negative
 
 
 @pytest.mark.usefixtures("spark")

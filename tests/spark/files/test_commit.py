@@ -107,7 +107,7 @@ def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
         with pytest.raises(Stop):
             writer.commit(staged)
-    writer.abort(staged)  # must keep the rows, which are committed
+    writer.abort(staged)  # must keep the committed rows
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
@@ -235,7 +235,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Commit one write after a second write has checked the log, but before it links its manifest.
+    """Commit a write between two steps of a second write: checking the log, and linking the manifest.
 
     The second write must be rejected if its rows have offsets. Otherwise, the rows must be appended.
     """

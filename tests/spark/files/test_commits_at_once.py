@@ -91,7 +91,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     once(monkeypatch, local_commit, "_move", another)
     writer.commit(messages)
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
-    carried_out_by_another(tmp_path)  # must do nothing
+    carried_out_by_another(tmp_path)  # must change nothing
     name.unlink()
     second.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)

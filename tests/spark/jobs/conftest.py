@@ -10,7 +10,7 @@ from tagwire.errors import TagwireError
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make jobs run their tasks in this process, one after another, instead of on Spark."""
-    from tagwire_spark.errors import rejection  # needs pyspark
+    from tagwire_spark.errors import rejection  # this import needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)

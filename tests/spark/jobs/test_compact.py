@@ -160,7 +160,7 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
         {"now": NOW, "include_active": True},
         {"now": NOW, "include_active": True, "segment_bytes": 100},  # too small for two segments with records
         {"now": OLD, "min_compaction_lag_ms": 2},  # copies all segments of `rolled-0`
-        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # copies the last two
+        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # copies the last two segments
     )
     for name, rules in zip("abcd", every, strict=True):
         expected = on_one_machine(tmp_path / "logs", tmp_path / "one" / name, rules)

@@ -78,7 +78,7 @@ def test_error_names_the_input_and_the_cause(
 
 
 def test_full_disk_is_an_error_of_the_output(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error must name the output, although the error of `shutil.copyfile` names the source."""
+    """The error must name the output, although `shutil.copyfile` names the source."""
     failing(monkeypatch, "copyfile", logs / "t-0" / SMALL, errno.ENOSPC)
     with pytest.raises(TagwireError, match=f"{tmp_path}/made can't be written: No space left"):
         JOBS["convert"](logs, tmp_path / "made")

@@ -73,7 +73,7 @@ def store() -> Iterator[Any]:
 
 @pytest.fixture
 def broker(logs: Path) -> Path:
-    """Return the logs of a Kafka 2.8 broker, which are small."""
+    """Return the small logs of a Kafka 2.8 broker."""
     return logs / "kafka28"
 
 

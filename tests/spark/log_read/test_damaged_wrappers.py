@@ -54,7 +54,7 @@ def test_messages_around_damage_are_read(tmp_path: Path, magic: int, bend: str) 
     path = segment(
         tmp_path / "t-0", 0, wrapper(0, magic), message(5, magic, 1, payload(magic, bend)), wrapper(6, magic)
     )
-    for options in OPTIONS if magic else OPTIONS[:-1]:  # magic 0 lacks timestamps
+    for options in OPTIONS if magic else OPTIONS[:-1]:  # messages of magic 0 have no timestamps
         rows = [row for each in arrow_rows(tmp_path, mode="PERMISSIVE", **options) for row in each.to_pylist()]
         if "level" in options:
             assert [row["lastOffset"] for row in rows if not row["_error"]] in ([2, 5, 8], [2, 8])

@@ -23,7 +23,7 @@ STEP = 16384
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:
-    """Write a sparse segment with the index of a full segment, but only a first and a last batch."""
+    """Write a sparse segment with only a first and a last batch, but the index of a full segment."""
     path = segment(folder, base, batch(base))
     entries = [(5 * n, n * STEP) for n in range(1, size // STEP)]
     last = batch(base + entries[-1][0])
@@ -40,7 +40,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that collects the sizes of reads of indexes. Reading a whole index fails the test."""
+    """Return a list to which each read of an index adds its size. Reading a whole index fails the test."""
     sizes: list[int] = []
 
     def counted(file: Any, size: int, start: int) -> bytes:

@@ -71,7 +71,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     run(tmp_path, "q", 2, rows())
     run(tmp_path, "q", 2, rows(5))  # ignored, because batch 2 is already committed
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # must not forget the committed micro-batch 2
+    job(tmp_path, rows(5))
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
@@ -88,7 +88,7 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
     write("good", (1, 2), (3,))
     write("good", (3,), (2, 1))  # in another order, as after a shuffle
     rejected = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
-    # Different rows with equal numbers of records and bytes.
+    # These rows differ from the committed rows, but have the same size.
     for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):
         with pytest.raises(PipelineError, match=rejected):
             write(topic, values)

@@ -194,7 +194,7 @@ def test_core_without_a_home_is_rejected() -> None:
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
          "2.0/Info.json: Info is a different message in newer releases: the message in 3.0/Info.json has"),
         ([data("0")], [data("2")], "2.0/FooData.json can't be merged into newer releases: FooData: validVersions"),
-        # The releases have the fields in a different order.
+        # The two releases have the fields in different orders.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),
         # The newer release has one field instead of two.
@@ -223,7 +223,7 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                # Keep a version of the previous release, by which renamed fields are recognized.
+                # Keep a version of the previous release, to recognize renamed fields.
                 low = min(low + 1, before)
                 continue
             high += step != "nothing"

@@ -37,7 +37,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
             data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
             {"A": "A", "S": "T"},
         ),
-        # Version 1 differs, so fields can't match by position.
+        # Version 1 differs between the releases, so fields can't match by position.
         (
             data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
             data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),

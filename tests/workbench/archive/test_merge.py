@@ -53,7 +53,7 @@ def shown(spec: Spec) -> list[str]:
             "0-2",
             ["A int32 0+", "Last int32 0", "New int32 2+"],
         ),
-        # A field that no valid version has is dropped.
+        # Fields that no valid version has are dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
         # A field's version range changes only if necessary.
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
