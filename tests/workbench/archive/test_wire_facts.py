@@ -75,7 +75,6 @@ def test_different_bytes_have_different_facts_and_digests() -> None:
     both = [text(each, flexible=flexible) for each in [*fields, *nullable] for flexible in ("none", "0+")]
     found = [*both, *(text(each) for each in tagged)]
     for one, other in combinations(found, 2):
-        # An int has the same bytes in a flexible version, but the tag section after it makes the versions differ.
         assert one != other
     assert len({digest_of(each) for each in found}) == len(found)
     assert all(len(digest_of(each)) == 16 for each in found)

@@ -102,7 +102,7 @@ def test_jumps_between_request_and_response(capture: Path) -> None:
         assert app.entries.entry == 1
         assert [each.message for each in app._notifications] == ["this entry has no matching request or response"]
         assert app.apply_filter("dir=req")
-        await pilot.press("home", "p")  # jump to the response, which clears the filter that hides responses
+        await pilot.press("home", "p")  # jump to the response, which clears the filter
         assert (app.entries.entry, app.entries.view.text) == (2, "")
         await pilot.press("g", "4", "enter")
         assert app.entries.entry == 3

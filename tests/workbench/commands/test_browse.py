@@ -17,7 +17,7 @@ def test_it_runs_in_a_terminal(environment: dict[str, str]) -> None:
     status, shown = at_terminal(*words, seen="filter api=CreateTopics", keys=b"q", **environment)
     assert status == 0
     assert "captures.jsonl.gz  " in shown
-    assert "\x1b[?1049l" in shown  # the escape sequence with which a program leaves the alternate screen
+    assert "\x1b[?1049l" in shown  # the escape sequence that leaves the alternate screen
 
 
 def test_another_package_is_browsed() -> None:

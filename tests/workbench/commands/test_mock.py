@@ -95,7 +95,7 @@ def test_unknown_version_has_no_body(script: Path) -> None:
 
 @pytest.mark.parametrize("version", [0, 4])
 def test_exits_when_standard_output_is_closed(script: Path, version: int) -> None:
-    """The command must exit if its standard output is closed, as by `head -n 1`, even if it has to report a problem."""
+    """The command must exit if its standard output is closed, even if it has to report a problem."""
     with serving(script) as process:
         port = int(line(process).removeprefix("listening at 127.0.0.1:"))
         assert process.stdout is not None and process.stderr is not None

@@ -54,8 +54,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # 2 is the last version after the cut
-        ("1-3", "1+"),  # this range ends in a removed version, so it becomes open-ended
+        ("0-2", "0-2"),
+        ("1-3", "1+"),  # ends in a removed version, so the range becomes open-ended
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),

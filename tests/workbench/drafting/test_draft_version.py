@@ -171,8 +171,7 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
-        # These specs are valid, because the messages have only versions 0-3. The draft adds version 4, in which the
-        # field would use `Pair`. But `Pair` exists only in versions 0-3, so the draft is rejected.
+        # In version 4, the draft would use `Pair`, which exists only in versions 0-3.
         (
             [
                 REQUEST
@@ -280,7 +279,7 @@ def test_failed_write_changes_no_files(tmp_path: Path) -> None:
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "inner").write_text("in the way")  # `inner` is the last folder to be created; this file prevents it
+    (out / "inner").write_text("in the way")  # this file prevents creation of the folder `inner`
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.* can't be written"):
         plan.apply()

@@ -74,7 +74,7 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
         ('{ "type": "register", "entries": [ { | } ] }', ["key", "codec", "retriable"], ["type"]),
         ('{ "commonStructs": [ { | } ] }', ["name", "versions", "fields"], ["type"]),
         ('{ "fallback": { | } }', ["version", "errorCode"], ["name"]),
-        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # the schema allows a single field in place of a list
+        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # a single field instead of a list is allowed
         ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
     ],
 )

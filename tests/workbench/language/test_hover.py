@@ -59,14 +59,13 @@ def test_hover_texts(needle: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("field", "expected"),
     [
-        # Version 0 is not flexible, so the letter a is encoded as an int16 length of 1 and the byte 61.
+        # Version 0 is not flexible, so the length is an int16.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-        # The array `Books` is encoded as a compact count (1 + 1) and its only element: the int32 1, a cover, and an
-        # empty tag section. The cover is encoded as the marker 1, a compact length (1 + 1), the byte 01, and an empty
-        # tag section.
+        # A compact count (1 + 1), then the element: the int32 1, a cover, and an empty tag section. The cover is the
+        # marker 1, a compact length (1 + 1), the byte 01, and an empty tag section.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
-        # The field `Trace` is tagged: its bytes are tag 0, size 2, a compact length (1 + 1), and the letter a.
+        # A tagged field: tag 0, size 2, a compact length (1 + 1), and the letter a.
         ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
     ],
 )

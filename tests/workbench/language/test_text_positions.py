@@ -3,8 +3,7 @@ import pytest
 from tagwire_workbench.language.text_positions import Encoding, Position, TextPositions
 
 TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
-# The offsets of the characters in TEXT are: a 0, \n 1, " 2, the emoji 3, the accented letter 4, x 5, " 6, \r 7, \n 8,
-# b 9, \r 10, c 11.
+# Offsets in TEXT: a 0, \n 1, " 2, the emoji 3, the accented letter 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
 
 
 @pytest.mark.parametrize(

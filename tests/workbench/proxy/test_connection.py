@@ -150,7 +150,7 @@ def test_the_fallback_of_api_versions() -> None:
 
 
 def test_requests_without_a_response() -> None:
-    """Requests with acks=0 get no response, so later requests may have the same correlation IDs."""
+    """Requests with acks=0 get no response, so later requests may reuse their correlation IDs."""
     it = Recording()
     for number in (1, 1, 2):
         it.from_client(request(kafka.ProduceRequest(acks=0), 9, number))
@@ -318,7 +318,7 @@ FIND = [
 
 
 def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Without correlation IDs, the proxy must pair responses with requests by order, and replace broker addresses."""
+    """Without correlation IDs, the proxy must pair responses with requests by order."""
     finding: Any = build_package(
         tmp_path,
         "finding",

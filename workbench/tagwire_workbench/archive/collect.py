@@ -1,9 +1,8 @@
 """Merge the specs of several releases into one set, and check that no version's bytes change.
 
-A message is identified by its component, kind and API key, because names have changed between releases. A message
-without a key is identified by its component, kind and name. Two specs without a key but with different names are
-merged if their bytes are the same and one name begins with the other. The merged spec has the newest name, and older
-names become aliases.
+A message is identified by its component, kind and API key, or by its name if it has no key. Two specs without a key but
+with different names are merged if their bytes are the same and one name begins with the other. The merged spec has the
+newest name, and older names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,12 +17,11 @@ from tagwire_workbench.archive.merge import merged
 from tagwire_workbench.archive.release import ImportedSpec, Release, wire_forms
 from tagwire_workbench.archive.wire_facts import digest_of
 
-# Convert coordinator records to the form of Kafka 4.1: a key has a record type, which identifies its value.
+# Convert coordinator records to the form of Kafka 4.1. The bytes stay the same.
 #
-# The two bytes before a coordinator record's key are its type. Up to Kafka 4.0, specs described this type as the key's
-# version (`GroupMetadataKey`, version 2). Since 4.1, the number is the key's `apiKey`, and the key has only version 0.
-# The bytes are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages: `OffsetCommitKey`
-# for version 1, and `LegacyOffsetCommitKey` for version 0.
+# The two bytes before a coordinator record's key are the record type. Up to Kafka 4.0, specs described this type as the
+# key's version (`GroupMetadataKey`, version 2). Since 4.1, the type is the key's `apiKey`, and the key has only version
+# 0. A key with two versions becomes two messages, such as `LegacyOffsetCommitKey` (0) and `OffsetCommitKey` (1).
 
 _COORDINATORS: Final = ("group", "transaction", "share")
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions")
@@ -110,7 +108,7 @@ _KEYED: Final = ("metadata", "coordinator-key", "coordinator-value")
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The merged specs, sorted by component and name, and the releases that contain each of their versions."""
+    """The merged specs, sorted by component and name, and the releases that contain each version."""
 
     specs: tuple[ImportedSpec, ...]
     history: History
@@ -183,7 +181,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # An unknown spec may belong to a renamed message. Messages that already have a spec of this release are excluded.
+    # An unknown spec may belong to a renamed message.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -296,7 +294,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if a version's wire format in the merged spec isn't `text`, its wire format in `release`."""
+    """Raise SpecError if merging has changed a version's wire format."""
     found = wire_forms(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -1,8 +1,8 @@
 """Import specs from Kafka's release jars and write them as canonical specs.
 
 All sources are read before anything is written, and sources of several releases are merged. `about` strings and
-comments are not imported: `documented` keeps the folder's own `about` strings. Flaws that Kafka's own reader accepts
-are accepted and reported. `kafka_protocol` adds facts that only Kafka's code contains, such as header versions.
+comments are not imported. Flaws that Kafka's own reader accepts are reported. `kafka_protocol` adds facts that only
+Kafka's code contains, such as header versions.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,9 +28,8 @@ Spec = Mapping[str, Any]
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
     """Return `spec` with the `about` strings from the same message's spec in `folder`.
 
-    The spec in `folder` may have the message's current name or an older name. Fields and common structs are matched by
-    name, so a renamed field loses its `about`. Raises SpecError if the spec in `folder` can't be read, because its
-    `about` strings would be lost.
+    Fields and common structs are matched by name, so a renamed field loses its `about`. Raises SpecError if the spec in
+    `folder` can't be read.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]
@@ -88,7 +87,7 @@ class ImportReport:
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """For each message, the paths of its fields and structs without `about`. Empty if no spec has any `about`."""
+    """For each message, the paths of its fields and structs without `about`."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:
@@ -138,14 +137,12 @@ def import_release(
 ) -> ImportReport:
     """Write the specs of jars and directories to `out/<component>/<MessageName>.json`.
 
-    Sources of several releases are merged, and `out/history.toml` then lists the origin of each version. Nothing is
-    written unless all sources could be read and merged, and nothing is ever removed. `component` replaces the component
-    that each source's name contains. `progress` is called with each source before it is read. The `about` strings of
-    the specs already in `out` are kept.
+    Sources of several releases are merged, and `out/history.toml` lists the origin of each version. Nothing is written
+    unless all sources could be read and merged, and nothing is ever removed. `component` replaces the component in each
+    source's name. `progress` is called with each source before it is read. `about` strings in `out` are kept.
 
-    Raises SpecError for a source that can't be read, for specs that break a rule (`problems` lists every violation),
-    for two different specs with one name in one release, and for releases that can't be merged. Raises TagwireError for
-    a file that can't be written.
+    Raises SpecError for a source that can't be read, for specs that break a rule, for different specs with the same
+    name in one release, and for releases that can't be merged. Raises TagwireError for a file that can't be written.
     """
     releases = read_releases(sources, component=component, progress=progress)
     history = None

@@ -1,12 +1,10 @@
 """Add the parts of Kafka's protocol that are missing from the specs in its releases.
 
-Kafka's brokers and clients have these parts only in code: the header of each version, a broker's answer to an
-unsupported ApiVersions version, and the format of records. The importer writes them into the specs, so that no other
-code depends on API keys.
+Kafka has these parts only in code: the header of each version, a broker's answer to an unsupported ApiVersions
+version, and the format of records.
 
 Sources: KIP-482 (headers of flexible versions), KIP-511 (header and fallback version of ApiVersions responses), Kafka's
-protocol guide (ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that introduced magic 1 and
-2).
+protocol guide (ControlledShutdown), KIP-32 and KIP-98 (record formats of Produce and Fetch).
 """
 
 from collections.abc import Collection, Mapping
@@ -15,7 +13,7 @@ from typing import Any, Final
 from tagwire.versions import HIGHEST, NONE, Versions
 
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
-"""A request whose version 0 is older than client IDs, so the header of version 0 has no client ID."""
+"""The request whose header has no client ID in version 0."""
 NEGOTIATION: Final = "ApiVersionsResponse"
 """The response that tells clients which versions a broker supports. Clients must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
@@ -25,12 +23,12 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""For each message with records, maps the first version that uses a record format to the name of the format.
+"""For each message with records, the record formats by the first version that uses them.
 
 FetchSnapshot isn't listed, because its bytes may begin or end inside a record.
 """
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
-"""Names of the records field in various releases. In early releases, its type was bytes."""
+"""Names of the records field in various releases."""
 
 SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
     "SaslAuthenticateRequest": {"AuthBytes": "for PLAIN, it contains the password; for OAUTHBEARER, the token"},
@@ -94,7 +92,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map ranges of message versions to header versions. The first begins at 0: dropped versions have headers too."""
+    """Map ranges of message versions to header versions. Dropped versions are included."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

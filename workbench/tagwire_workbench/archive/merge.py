@@ -2,11 +2,7 @@
 
 The newer spec determines its own versions and all names. The older spec adds the versions that the newer spec dropped.
 Fields are paired by their wire positions in common versions (`FieldPairing`), so renamed fields are recognized. Each
-field's range then covers the versions in which either spec has the field. If the newer spec's range already covers
-them, that range is kept as written.
-
-Attributes of the message are merged in the same way. `collect` then compares the layouts before and after merging, to
-check that the bytes of every version stay the same.
+merged field covers the versions in which either spec has the field.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +25,8 @@ Spec = Mapping[str, Any]
 
 # Pair the fields of an older and a newer spec by their wire positions.
 #
-# If a version has the same bytes in both specs, its fields at the same index correspond, whatever their names. This
-# finds fields that were renamed between two releases. Fields that exist only in versions dropped by the newer release
-# are paired by name and type.
+# If a version has the same bytes in both specs, fields at the same index correspond, even if they were renamed. Fields
+# that exist only in versions dropped by the newer release are paired by name and type.
 
 
 class FieldPairing:
@@ -225,7 +220,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # only the older spec has the field, and no version taken from that spec contains it
+            return None  # the field isn't in any version of the result
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -233,7 +228,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # `taggedVersions` must be within the field's versions (TW605), so exclude every version without the field.
+            # `taggedVersions` must be within the field's versions (TW605).
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _version_range(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -302,7 +297,7 @@ def _value_for(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield (newer field, older field) pairs in merged order. One of the two is None if only one spec has the field.
+    """Yield (newer field, older field) pairs in merged order, with None if one spec doesn't have the field.
 
     A field that only the older spec has follows the shared field that precedes it in the older spec.
     """
@@ -333,7 +328,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range with all versions in `inside` and none in `outside`: if possible, the range `declared`.
+    """Return a range with all versions in `inside` and none in `outside`, preferably `declared`.
 
     Returns None if `declared` is None and `inside` is empty.
     """

@@ -1,8 +1,7 @@
 """Read the specs of one release from its jars or folders.
 
 Mistakes are corrected, `about` strings are removed, and each spec is assigned to a component, so that specs of
-different releases can be compared. Kafka defines some properties only in code, such as header versions; they are added
-later, when specs are written.
+different releases can be compared.
 """
 
 import json
@@ -29,12 +28,9 @@ from tagwire_workbench.archive.wire_facts import wire_text
 
 # Correct and report mistakes in released specs that Kafka's own reader accepts.
 #
-# The spec language rejects these mistakes, because authors of new specs can correct them. Released specs can't change
-# any more, so they are corrected:
-#
-# - text after the end of the object (a second closing bracket in 2.8.2) is removed;
-# - if an object has a duplicate key (3.8.1), the last value counts, as in Kafka's reader;
-# - a missing `flexibleVersions` (52 files up to 2.8) means none, the default at that time.
+# - Text after the end of the object (a second closing bracket in 2.8.2) is removed.
+# - If an object has a duplicate key (3.8.1), the last value counts, as in Kafka's reader.
+# - A missing `flexibleVersions` (52 files up to 2.8) means none, the default at that time.
 
 _FOLLOWED: Final = "TW104"
 _REPEATED: Final = "TW106"
@@ -85,7 +81,7 @@ def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _without_rest(text: str) -> tuple[str, list[str]]:
-    """Return the source up to the end of the spec object, and a note if there was text after it."""
+    """Return the source up to the end of the spec object, and a note if text was removed."""
     for problem in parse(text, file="").problems:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]
@@ -159,9 +155,8 @@ def read_releases(
 ) -> list[Release]:
     """Read the specs in jars and directories, and return their releases, newest first.
 
-    A source's release and component are taken from its name (`kafka-clients-4.4.0.jar`). If `component` is given, it is
-    the component of all sources. A jar may have no specs. Raises SpecError for a source that can't be read, and for
-    specs that break rules; the error's `problems` are the violations in all sources.
+    A source's release and component are taken from its name (`kafka-clients-4.4.0.jar`). `component` overrides the
+    component of all sources. Raises SpecError for a source that can't be read, and for specs that break rules.
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []
@@ -203,7 +198,6 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """Make an ImportedSpec from a spec that could be read. Its notes include the corrections in `mended`."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":

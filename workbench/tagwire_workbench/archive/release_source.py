@@ -1,11 +1,9 @@
 """Read the spec sources of a release from a jar or a directory, without parsing them.
 
-A jar is a download, so its contents are not trusted. A jar with an entry name that points outside the archive, such as
-`../x`, is rejected. The number of bytes read is limited, whatever sizes the jar's directory claims. Entry names are
-never used as paths.
+A jar is a download, so its contents are not trusted. Entry names are never used as paths, and a jar with an entry such
+as `../x` is rejected. The number of bytes read is limited, whatever sizes the jar's directory claims.
 
-The artifact's name (such as `kafka-clients`) determines a spec's component, which is needed because the coordinators of
-different components use the same record keys.
+The artifact's name (such as `kafka-clients`) determines a spec's component.
 """
 
 import re
@@ -57,8 +55,8 @@ class SpecText:
 def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
     """Yield the specs of a jar or directory, sorted by path.
 
-    If `component` is given, it is used instead of the component in the source's path. Raises SpecError for an
-    unreadable or hostile source, and for a path without a component.
+    `component` overrides the component in the source's path. Raises SpecError for an unreadable or hostile source, and
+    for a path without a component.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(
@@ -137,7 +135,7 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """Return the component of a spec, given by the innermost folder in its path that names a component.
+    """Return the component of a spec, taken from a folder in its path.
 
     The folder is named after an artifact (`kafka-clients-4.4.0`), its source module (`clients/src`), or the component.
     """

@@ -1,8 +1,7 @@
 """Describe the wire format of one version as a string, and compute the string's digest.
 
 Two versions have the same bytes if and only if their strings are equal. A string lists types, nullability, length
-encodings, order and tags, but not names or defaults, because these don't affect the bytes. A variant for human readers
-includes field names.
+encodings, order and tags, but not names or defaults, because these don't affect the bytes.
 
     int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
 

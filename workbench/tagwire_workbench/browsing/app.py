@@ -113,8 +113,7 @@ class Browser(App[None]):
         self._input_kind = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
-        # Keep references to the widgets, because they are updated even while the help screen is shown. `query_one`
-        # would not find them then: it searches only the top screen.
+        # Keep references to the widgets: `query_one` does not find them while the help screen is shown.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)
@@ -160,7 +159,7 @@ class Browser(App[None]):
             self.reader.visible = visible
             self.reader.wake()
         states = [self.listing.states[entry] for entry in visible]
-        if states != self._states:  # the reader thread has checked a visible entry for errors
+        if states != self._states:  # a visible entry has been checked for errors
             self._states = states
             entries.refresh()
         self.heading.update(self._heading())
@@ -191,7 +190,7 @@ class Browser(App[None]):
 
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         if event.entry != self.entries.entry:
-            return  # in the meantime, the cursor has moved to another entry
+            return  # the cursor has moved on
         try:
             entry = self.listing.look(event.entry)
         except TagwireError as error:
@@ -211,7 +210,7 @@ class Browser(App[None]):
 
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
         item, cursor = event.item, self.fields.cursor_node
-        if cursor is not None and cursor.data is item:  # the cursor has not moved in the meantime
+        if cursor is not None and cursor.data is item:  # the cursor has not moved on
             self.bytes.show(item.buffer, item.begin, item.end)
             facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)
@@ -249,7 +248,7 @@ class Browser(App[None]):
         self._input_kind = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
-        self.prompt.cursor_position = len(self.prompt.value)  # Textual would otherwise keep the old cursor position
+        self.prompt.cursor_position = len(self.prompt.value)
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True

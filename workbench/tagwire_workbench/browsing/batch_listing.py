@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColumn, Listing, Test
 
-# Filters call the next two functions for every entry. Tracing messages is slow, so these functions avoid it.
+# The next two functions are called for every entry. They don't trace messages, which would be slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
@@ -48,7 +48,7 @@ def decompressed_records(settings: ExplainSettings, message: Any, version: int) 
             for batch in records:
                 if batch.codec == "none":
                     continue
-                if batch.record_format.records is None:  # a compressed wrapper message (v0, v1)
+                if batch.record_format.records is None:  # a wrapper message (v0, v1)
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:
@@ -127,7 +127,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the batches appended since the last call. Yield True after every `_AT_ONCE` entries, and at the end."""
+        """Read the batches appended since the last call, in slices."""
         segment, position = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
@@ -144,7 +144,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # not just an incomplete batch of a growing log
+            if not (self._follows and error.rule == _CUT):  # unless the last batch of a growing log is incomplete
                 self._add_rest(number, position, segment)
                 self._next[number] = None
         yield True

@@ -19,12 +19,12 @@ _EMPTY = Buffer("bytes", b"")
 
 
 def _width(number: int) -> int:
-    """Return the width of a line: the offset, then for each byte three columns of hex and one of text."""
+    """Return the width of a line: the offset, and for each byte three columns of hex and one of text."""
     return _OFFSET + 4 * number + 2
 
 
 def width_next_to(total: int) -> int:
-    """Return the width of the byte pane with its scroll bar: about half of the terminal width `total`, or less."""
+    """Return the width of the byte pane with its scroll bar: about half of the terminal width `total`."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= total * 0.55), total // 2)
 
 

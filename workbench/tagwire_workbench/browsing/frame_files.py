@@ -1,8 +1,7 @@
 """The sources of frames: lines of JSON, a network capture, or a stream of length-prefixed frames.
 
-Each source reads its file in slices into a `FrameTable`, and returns the bytes of the frame in a given row. For lines
-and streams, these bytes are read again from the file. The frames of a network capture are spread over packets, so each
-frame is assembled once and stored in a temporary file.
+Each source reads its file in slices into a `FrameTable`, and returns the bytes of the frame in a given row. The frames
+of a network capture are spread over packets, so each frame is assembled once and stored in a temporary file.
 """
 
 import tempfile
@@ -56,7 +55,7 @@ class LineFile:
         self.error = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # the whole path would leave too little space for the error message
+        self._name = file.path.name  # the whole path would be too long for error messages
 
     @property
     def progress(self) -> float:
@@ -100,7 +99,7 @@ class LineFile:
         try:
             line = frame_of_line(number, text, self._name)
         except CaptureError:
-            table.add_damaged(number, *span)  # the browser shows the error when the user selects the entry
+            table.add_damaged(number, *span)
             return
         if line.is_close:
             return
@@ -184,8 +183,7 @@ class NetworkFile:
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
         """Store a frame's bytes in the temporary file.
 
-        Return (time, position in the temporary file, size, is_silent, frame with only its first bytes). `is_silent`
-        means that the request gets no response.
+        Return (time, position in the temporary file, size, is_silent, frame with only its first bytes).
         """
         start = self._spooled
         if isinstance(each, NetworkGap):

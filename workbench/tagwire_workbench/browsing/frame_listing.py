@@ -114,7 +114,7 @@ class FrameListing(Listing):
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def error_of(self, entry: int) -> str:
-        """Return the error that `tagwire explain` would show; "" if none, or if a response's request is unknown."""
+        """Return the error that `tagwire explain` would show; "" if there is none."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
@@ -158,14 +158,14 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        # Commas separate the names in a filter. But a name may also contain commas, so compare the whole value as well.
+        # Commas separate names, but a name may also contain commas, so compare the whole value as well.
         values = [value.casefold() for value in (term.value, *term.values)]
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.names, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.names, table.clients[entry])
 
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
-        """Yield the bytes that a text filter searches: list row, frame, and decompressed records, without secrets."""
+        """Yield the bytes that a text filter searches: row, frame, and decompressed records, without secrets."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

@@ -1,8 +1,7 @@
 """Read a file that may still grow, in order or at any position. Gzip files are decompressed.
 
-Reading compressed bytes can't start in the middle. So the decompressor's state is saved every few megabytes, and
-reading at a position starts from the last saved state before it. A compressed capture thus needs little memory,
-and no decompressed copy on disk. Members may be added to the gzip file while it is read.
+Decompression can't start in the middle of a file. So the decompressor's state is saved every few megabytes, and
+reading at a position starts from the last saved state before it. Members may be added to a gzip file while it is read.
 """
 
 import os
@@ -20,7 +19,7 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 18
 _SPACING: Final = 1 << 22
 _STATES: Final = 512
-"""Maximum number of saved decompressor states, each about 45 KB. Beyond this number, every second state is dropped."""
+"""Maximum number of saved decompressor states, each about 45 KB."""
 _BEHIND: Final = 1 << 20
 """Number of decompressed bytes to keep before the last position, for reads at nearby positions."""
 
@@ -63,7 +62,7 @@ class PlainFile:
 
 
 class _Decompression:
-    """A zlib decompressor and its position in a gzip file. `copy` saves both, so that reading can resume from there."""
+    """A zlib decompressor and its position in a gzip file."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file
@@ -103,7 +102,7 @@ class _Decompression:
                 return found
 
     def _decompressed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Decompress as much of `data` as possible. Return the output, and the start of `data` that was given to zlib.
+        """Decompress as much of `data` as possible. Return the output, and the part of `data` that was used.
 
         At invalid bytes, zlib drops the output before them. So try again with half of `data`, until zlib succeeds.
         """

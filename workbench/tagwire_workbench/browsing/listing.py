@@ -1,8 +1,8 @@
 """The listings that the browser shows: frames of a capture, or batches of a log.
 
-One thread reads a listing in slices (`tagwire_workbench.browsing.reader`) while another thread shows it. The reading
-thread updates `count` last, so every entry below `count` is complete. Only a few numbers are stored for each entry; its
-bytes are read again when the user selects the entry.
+One thread reads a listing in slices while another thread shows it. The reading thread updates `count` last, so every
+entry below `count` is complete. Only a few numbers are stored for each entry; its bytes are read again when the user
+selects the entry.
 """
 
 from abc import ABC, abstractmethod

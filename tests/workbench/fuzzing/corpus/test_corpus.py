@@ -107,5 +107,5 @@ def test_unions_keys_and_required_fields_of_own_messages(tmp_path: Path) -> None
             assert parcel.decode(message.encode(version), version) == message
     chosen = {message.content[0] for _, message in seeds(parcel, 2)}
     assert chosen == {"text", "goods", "flowers"}
-    # `stops` must have distinct elements, so every seed has at most one. Thus `many` equals `full`, and is skipped.
+    # The seed `many` equals `full`, because `stops` must have distinct elements.
     assert "many" not in dict(seeds(parcel, 2))

@@ -1,8 +1,7 @@
 """Let Kafka's own message classes read and write mutations.
 
-Kafka reads valid mutations and writes the same bytes. It accepts an invalid mutation exactly if tagwire's lenient
-reader accepts it, with one exception: if a tag is only defined in other versions, Kafka rejects it, but tagwire treats
-it as unknown. Versions missing from the release in `kafka_jars` are skipped.
+Kafka must read valid mutations and write the same bytes. It must accept an invalid mutation exactly if tagwire's
+lenient reader does, with one exception: Kafka rejects a tag that is only defined in other versions.
 """
 
 import re

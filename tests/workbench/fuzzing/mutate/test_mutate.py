@@ -119,7 +119,7 @@ GAUGE = {
 
 @pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
-    """A mutation must obey the rules for closed enums, unique keys and unions, or break the rule it claims to break."""
+    """Mutations must break the rules for closed enums, unique keys and unions exactly if they claim to."""
     registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
     found = [mutation for one in each for mutation in mutations(*one, 60)]
