@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """Read the specs in a file or folder with the options of their spec set. Registers (named numbers) are left out.
+    """Read the specs in a file or folder, without registers (named numbers).
 
     Raises SpecError for a spec with errors.
     """
@@ -42,7 +42,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     found = list["MessageSpec"]()
     for each in find_specs(spec_path) if spec_path.is_dir() else [SpecFile("", spec_path)]:
         result = read_file(each.path, component=each.component, options=options, **known)
-        if result.register is not None:  # a register is only a table of named numbers, so no design rule applies
+        if result.register is not None:  # no design rule applies to registers
             continue
         if result.message is None:
             raise spec_error(result.problems)
@@ -51,12 +51,12 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def reject_unjudged(path: str, what: str) -> None:
-    """Raise click.UsageError for a path with nothing to check, because "no problems" would be misleading."""
+    """Raise click.UsageError for a path with nothing to check."""
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 
 def with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFinding]":
-    """Add lines and columns to the findings, and sort them by position. Only files with findings are parsed again."""
+    """Add lines and columns to the findings, and sort them by position."""
     from tagwire_generator.reading.positions import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}

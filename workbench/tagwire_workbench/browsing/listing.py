@@ -104,7 +104,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the first entry whose number is `number` or higher; None if there is none."""
+        """Return the index of the first entry with this number or a higher one; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
@@ -112,7 +112,7 @@ class Listing(ABC):
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filters that select the entries related to this one, such as the other frames of its connection."""
+        """Return filters that select related entries, such as the other frames of a connection."""
         return {}
 
     def has_error(self, entry: int) -> bool:

@@ -18,7 +18,7 @@ from tagwire_workbench.browsing.listing import Listing
 _START_SIZE: Final = 1 << 10
 _MAGIC_AT: Final = 16
 _MAGICS: Final = 10
-"""Highest magic byte that a batch may have. Kafka's highest is 2, but other projects may have added formats."""
+"""Highest magic byte that a batch may have. Kafka's highest is 2, but forks may have added formats."""
 
 
 class OpenOptions(NamedTuple):
@@ -29,7 +29,7 @@ class OpenOptions(NamedTuple):
     stream: str | None
     """The kind of frames in a length-prefixed stream, "request" or "response"; None for any other input."""
     is_log: bool
-    """Whether the input is a log. Also true if a record format is given."""
+    """Whether the input is a log."""
     follows: bool
 
 
@@ -70,7 +70,7 @@ def _start(path: Path) -> bytes:
 def _is_batch(start: bytes) -> bool:
     """Return whether a file that starts with these bytes may contain batches.
 
-    A batch starts with its offset. If the file is text instead, its first bytes form a number that is far too large.
+    A batch starts with its offset. The first bytes of a text file would be far too large an offset.
     """
     if len(start) <= _MAGIC_AT:
         return False
@@ -82,5 +82,5 @@ def _log(path: Path, options: OpenOptions) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
-    find()  # raise an error now if the folder has no partitions
+    find()  # raises an error if the folder has no partitions
     return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)

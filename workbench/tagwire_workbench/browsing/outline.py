@@ -1,7 +1,6 @@
 """The field tree of an entry: the value of each field, and the position of its bytes.
 
-Items are created when their parent is opened. A very long array is divided into ranges of elements, so that opening the
-array creates only one item per range.
+Items are created when their parent is opened. A very long array is divided into ranges of elements.
 """
 
 import re
@@ -42,7 +41,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes of a capture entry, or bytes decompressed from them. Items' positions are offsets in the buffer."""
+    """The bytes of a capture entry, or bytes decompressed from them."""
 
     name: str
     data: bytes
@@ -96,7 +95,7 @@ class OutlineLine:
 
 
 def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine]]:
-    """Return an entry's bytes and field tree. Errors and unread bytes are also items, so the tree covers every byte."""
+    """Return an entry's bytes and field tree. The tree also contains errors and unread bytes."""
     traces = entry.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", entry.data, hidden)
@@ -104,7 +103,7 @@ def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine
     if not traces:
         if entry.explained.failure:
             items.append(OutlineLine("!", printable(entry.explained.failure), "", "error", buffer, 0, 0))
-        if entry.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
+        if entry.explained.guess is not None:  # show the guessed message type and the reason
             facts = entry.explained._replace(title="", error="")  # the tree already shows the error as an item
             items += [OutlineLine(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if entry.data:
@@ -166,8 +165,7 @@ def _value(node: Node, details: _Details) -> str:
 def _telling(node: Node, details: _Details) -> str:
     """Return the text that identifies an array element in the tree.
 
-    An element without fields is identified by its value. An element with fields is identified by its first string
-    field or, if it has no strings, by its first number.
+    It is the value of an element without fields, or else the first string field or, without strings, the first number.
     """
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _TRIED_FIELDS):
@@ -244,7 +242,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another capture entry. Open the branches around its error or, if it has no error, short branches."""
+        """Show another capture entry. Open the branches around an error or, without errors, short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -259,7 +257,7 @@ class FieldTree(Tree[OutlineLine]):
         self._put_cursor(error or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[OutlineLine]) -> None:
-        """Open a branch, and then its subbranches until the limit of shown items is reached."""
+        """Open a branch and its subbranches, up to the limit of shown items."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
@@ -277,7 +275,7 @@ class FieldTree(Tree[OutlineLine]):
         return node
 
     def _put_cursor(self, node: TreeNode[OutlineLine] | None) -> None:
-        # Reading `last_line` makes Textual number the new nodes. The cursor can't move to a node without a number.
+        # Reading `last_line` makes Textual number the new nodes; otherwise, the cursor couldn't move to them.
         assert self.last_line >= -1
         self.move_cursor(node)
 

@@ -1,7 +1,7 @@
 """The thread that reads a listing and applies a filter while the browser shows the results.
 
-The thread works in slices: it checks the visible entries for errors first, then filters entries, then reads more input.
-Only this thread writes to a listing.
+In each slice, the thread checks the visible entries for errors, filters entries, and reads more input. Only this thread
+writes to a listing.
 """
 
 from contextvars import copy_context
@@ -75,6 +75,6 @@ class Reader:
         for entry in unknown:
             try:
                 self.listing.has_error(entry)
-            except TagwireError:  # the browser shows the error when the user selects the entry
+            except TagwireError:
                 continue
         return bool(unknown)

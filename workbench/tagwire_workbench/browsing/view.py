@@ -12,7 +12,7 @@ from tagwire_workbench.browsing.listing import Listing, Test, contains
 _SLICE: Final = 0.05
 """Seconds after which a call of `advance` returns, even if there are more entries to filter."""
 _CHEAP: Final = 256
-"""Number of entries to test before the clock is checked again."""
+"""Number of entries to test between checks of the clock."""
 
 
 class View:
@@ -37,11 +37,11 @@ class View:
 
     @property
     def tried(self) -> int:
-        """Number of entries tested so far. Without a filter, all entries count as tested."""
+        """Number of entries tested so far; all entries if there is no filter."""
         return self._tried if self._tests else self.listing.count
 
     def index_of(self, entry: int) -> int:
-        """Return the line that shows an entry or, if the filter hides the entry, the next entry that isn't hidden."""
+        """Return the line that shows an entry or, if the filter hides the entry, the next entry."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left

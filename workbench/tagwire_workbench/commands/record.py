@@ -148,7 +148,7 @@ class _Printing:
         self._waiting.put(show)
 
     def close(self) -> None:
-        """Wait for queued output to be printed, but only for `_CLOSING` seconds, in case the reader has stalled."""
+        """Wait at most `_CLOSING` seconds for queued output to be printed."""
         self._waiting.put(None)
         self._thread.join(_CLOSING)
 
@@ -156,7 +156,7 @@ class _Printing:
         while (show := self._waiting.get()) is not None:
             try:
                 show()
-            except OSError as error:  # standard output was closed by its reader
+            except OSError as error:  # standard output is closed
                 if (future := self._stopping.future) is not None:
                     with contextlib.suppress(RuntimeError):  # raised if the event loop has already ended
                         future.get_loop().call_soon_threadsafe(self._stopping.stop, error)

@@ -131,7 +131,7 @@ def command(
 def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
     """Return the frames that were recorded on connections to `server`.
 
-    If there are none, raises click.BadParameter with a list of the servers in the capture.
+    Raises click.BadParameter if there are none.
     """
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
@@ -195,7 +195,7 @@ def _result(answer: "ReplayedAnswer", found: "list[FieldDifference]") -> str:
 
 
 class _Lines:
-    """Prints how each response differs or, if an earlier response differs in the same way, refers to that response."""
+    """Prints how each response differs, or refers to an earlier response that differs in the same way."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[FieldDifference, ...]], int] = {}

@@ -73,7 +73,7 @@ def command(
 
 
 def _topic(found: "Partition | Segment") -> str:
-    """Return the topic of a partition. For a segment outside of a partition folder, return its folder's name."""
+    """Return the topic or, outside of partition folders, the folder's name."""
     from tagwire.log.names import partition_name
 
     folder = found.path.absolute()

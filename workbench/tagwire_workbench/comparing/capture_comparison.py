@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
-# `CaptureUsage` collects the messages and versions in a capture, and the fields that differ from their defaults. If a
-# field has only a few different values, it also keeps the values: they show which features a client or server uses.
-
 _FEW: Final = 16
-"""Maximum number of different values of a field. If a field has more, its values are not compared."""
+"""The values of a field with more different values than this are not compared."""
 
 
 @dataclass
 class FieldUsage:
-    """How a capture uses a field of a message, over all versions: how often it is set, and to which values."""
+    """How often a field of a message is set in a capture, and to which values."""
 
     row: "FieldRow"
     default: Any
@@ -36,7 +33,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a value if it isn't the default. Add it to `values`, or set `values` to None if there are too many."""
+        """Count a value if it isn't the default, and add it to `values`."""
         self.used += not same(value, self.default)
         if self.values is None:
             return
@@ -51,7 +48,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All values that the field may have, for booleans and small enums; empty for other fields."""
+        """All values of a boolean or a small enum; empty for other fields."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -123,8 +120,7 @@ class FieldComparison(NamedTuple):
     values: tuple[list[str], list[str], list[str]] | None
     """Three lists of values: only in the first capture, only in the second, in neither.
 
-    None if there are too many values, or if they are secret. Values that occur in neither capture are known only if the
-    spec enumerates all values.
+    None if there are too many values, or if they are secret.
     """
 
     def as_dict(self) -> dict[str, Any]:
@@ -141,7 +137,7 @@ class MessageComparison(NamedTuple):
     """Number of messages by version, in the first capture."""
     b: dict[int, int]
     fields: list[FieldComparison]
-    """The fields in the captured versions, if both captures have the message."""
+    """The message's fields; empty unless both captures have the message."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -173,10 +169,9 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Return three lists of values: seen only in the first capture, only in the second, and possible but never seen.
+    """Return three lists of values: only in the first capture, only in the second, and possible but in neither.
 
-    If a capture doesn't contain the field, its only value is taken to be the default. Returns None if the
-    values can't be compared.
+    If a capture doesn't contain the field, the field has its default. Returns None if the values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"

@@ -1,7 +1,6 @@
 """Find conflicts: designs that claim the same discriminator, attribute bit, API version or tag.
 
-A design is a set of specs, such as the folder of one proposal. This module compares each pair of designs; other rules
-find conflicts within one design.
+A design is a set of specs, such as the folder of one proposal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,7 +57,7 @@ def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
-    """Yield (field, bit, name, other name) for each bit of a field that has different names in the two formats."""
+    """Yield (field, bit, name, other name) for each bit that has different names in the two formats."""
     others = {field.name: field for field in theirs.fields}
     for field in mine.fields:
         known = _named_bits(others[field.name]) if field.name in others else {}

@@ -12,7 +12,7 @@ _ARRAY: Final = "[]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignFinding:
-    """A violation of a design rule. `line` and `column` count from 1; 0 means that the position was not looked up."""
+    """A violation of a design rule. `line` and `column` count from 1; 0 means unknown."""
 
     rule: str
     severity: DesignSeverity
@@ -47,7 +47,7 @@ class DesignFinding:
 
     @property
     def versions(self) -> str:
-        """Always "": a design rule's finding is about all versions of a message."""
+        """Always "", because design rules apply to all versions of a message."""
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "DesignFinding":

@@ -1,7 +1,6 @@
 """Find flaws in the design of a record format that make it costly to read or write.
 
-The rules examine the format's layout: for example, which fields vary in length, and what the checksum covers. One rule
-checks the sizes that a proposal claims for its fields.
+The rules examine the format's layout: for example, which fields vary in length, and what the checksum covers.
 """
 
 from collections.abc import Iterator

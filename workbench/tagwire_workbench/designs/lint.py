@@ -1,6 +1,6 @@
 """Find design flaws in record formats and messages, and inconsistencies between the messages of a set.
 
-All rules run on every spec. `chosen` then drops the findings of rules that the settings disable.
+All rules run on every spec. `chosen` drops the findings of disabled rules.
 """
 
 from collections import defaultdict
@@ -57,7 +57,7 @@ def _stiff(specs: Sequence[MessageSpec]) -> Iterator[DesignFinding]:
 
 
 def lint(spec: MessageSpec) -> list[DesignFinding]:
-    """Return the findings about a record format or message. A removed message has no versions, and so no findings."""
+    """Return the findings about a record format or message; none for a removed message."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(lint_message(spec)) if spec.valid_versions else []

@@ -1,7 +1,6 @@
 """Find design flaws of a single message, such as misleading names or defaults, and missing documentation.
 
-Each rule is a function that checks a field or a whole message. A common struct is checked only once, where a field
-first uses it.
+Each rule is a function that checks a field or a whole message. A common struct is checked only once.
 """
 
 from collections import defaultdict
@@ -55,7 +54,7 @@ def lint_message(spec: MessageSpec) -> Iterator[DesignFinding]:
 def _fields_in_context(
     spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]
 ) -> Iterator[_FieldInContext]:
-    """Yield the fields of a struct and of all structs nested in it. Structs shared by several specs are left out."""
+    """Yield the fields of a struct and of nested structs, except for structs shared by several specs."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _FieldInContext(spec, struct, field, path, around)
@@ -126,7 +125,7 @@ def _stiff_length(use: _FieldInContext) -> _Found:
 
 
 def _implied_default(use: _FieldInContext) -> _Found:
-    """Find IDs, offsets and similar fields without an explicit default. Their implied default, 0, is a valid value."""
+    """Find IDs, offsets and similar fields without an explicit default. The implied default 0 is a valid value."""
     field = use.field
     if not use.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
@@ -137,7 +136,7 @@ def _implied_default(use: _FieldInContext) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Return whether a field contains IDs or positions, in which 0 is an ordinary value that can't mean "none"."""
+    """Return whether a field contains IDs or positions, so that 0 can't mean "none"."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 

@@ -1,11 +1,10 @@
 """Add a version with the optional fields of KIP-482's first draft to a message.
 
-The draft leaves every existing version unchanged and adds a version to each RPC. In this version, each struct begins
-with its optional fields. Kafka later chose another design, tagged fields in flexible versions. Inflexible versions are
-the same in both designs, so a spec with flexible versions is first reduced to its inflexible versions.
+The draft adds a version to each RPC, in which each struct begins with its optional fields. Kafka later chose another
+design, tagged fields in flexible versions. Inflexible versions are the same in both designs, so flexible versions are
+removed first.
 
-These functions take and return specs, and don't modify their arguments. The specs must be valid and in normal form
-(`canonical.normal_form`).
+These functions don't modify their arguments. Specs must be valid and in normal form (`canonical.normal_form`).
 
 Source: the first draft of KIP-482 ("a new version of all the existing RPCs").
 """
@@ -32,7 +31,7 @@ def is_draft(spec: Spec) -> bool:
 
 
 def first_flexible(spec: Spec) -> int:
-    """Return the lowest flexible version. If there is none, return HIGHEST + 1, which is above every version."""
+    """Return the lowest flexible version, or HIGHEST + 1 if there is none."""
     flexible = _range(spec, "flexibleVersions")
     return flexible.lowest if flexible else HIGHEST + 1
 
@@ -40,10 +39,9 @@ def first_flexible(spec: Spec) -> int:
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
     """Return the spec with only the versions before `below`; None if no version is left.
 
-    By default, `below` is the first flexible version. Pass a lower version to cut a request and its response at the
-    same version. Fields, structs and headers that exist only in the removed versions are removed. A range that
-    extended into the removed versions becomes open-ended; a range that ended earlier is kept. A spec in the draft
-    dialect is returned unchanged.
+    By default, `below` is the first flexible version. Fields, structs and headers that exist only in the removed
+    versions are removed. A range that extended into the removed versions becomes open-ended. A draft is returned
+    unchanged.
     """
     if is_draft(spec):
         return dict(spec)
@@ -56,8 +54,8 @@ def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
 def with_new_version(spec: Spec) -> Tree:
     """Return the spec with one more version: the fields of the last version, plus optional fields.
 
-    A field whose range ends at the highest version is not in the new version. If the spec already has versions with
-    optional fields, they are kept. Raises SpecError if a valid version is flexible.
+    A field whose range ends at the highest version is not in the new version. Raises SpecError if a valid version is
+    flexible.
     """
     valid = _range(spec, "validVersions")
     flexible = _range(spec, "flexibleVersions") & valid
@@ -73,8 +71,7 @@ def with_new_version(spec: Spec) -> Tree:
 def restated(spec: Spec) -> Tree:
     """Convert a message without inflexible versions to the draft dialect.
 
-    The draft has only the message's lowest version, made inflexible and without its tagged fields. (Drafts of other
-    messages keep the inflexible versions and add a new one.)
+    The draft has only the message's lowest version, made inflexible and without its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))
@@ -84,14 +81,14 @@ def restated(spec: Spec) -> Tree:
 
 
 def only_version(spec: Spec) -> Tree:
-    """Return the spec with only its highest version, and without `ignorable`, which needs two versions or more."""
+    """Return the spec with only its highest version, and without `ignorable`, which needs several versions."""
     highest = _range(spec, "validVersions").highest
     kept = _restricted(spec, Versions(highest, highest))
     return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})
 
 
 def field_paths(spec: Spec) -> Iterator[str]:
-    """Yield field paths such as `Topics.Partitions.Leader`. In a common struct, paths begin with the struct's name."""
+    """Yield field paths such as `Topics.Partitions.Leader`. Paths in a common struct begin with its name."""
     yield from _paths(spec, "")
     for struct in spec.get("commonStructs", ()):
         yield from _paths(struct, f"{struct['name']}.")
@@ -163,7 +160,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Limit the version ranges that are the keys of `values` to `window`. The last range becomes open-ended."""
+    """Limit the version ranges in the keys of `values` to `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

@@ -1,13 +1,12 @@
 """Draft a protocol as in KIP-482's first draft: with optional fields in a new version of each request and response.
 
-All specs are read and checked, and all new sources are created and checked, before any file is written. A folder must
-never be half finished, because running the command again would add another version to the finished part.
+All specs are checked before any file is written, because running the command again after a failure would add another
+version to the finished specs.
 
-Most drafts remove released versions, so they are written to a separate folder, where no file is replaced. In place,
-specs may only gain a version.
+Most drafts remove released versions, so they are written to a separate folder. In place, specs may only gain a version.
 
-A request and its response must have the same versions, before and after drafting. Header specs lose their flexible
-versions, because the draft uses only inflexible headers. Removed APIs, and messages that are not RPCs, stay unchanged.
+A request and its response must have the same versions. Header specs lose their flexible versions. Removed APIs, and
+messages that are not RPCs, stay unchanged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -81,7 +80,7 @@ class DraftPlan:
     changed: dict[Path, str]
     """The new content of each file that changes."""
     stale: tuple[Path, ...]
-    """Specs that are in the output folders, but not in the plan. They are left unchanged."""
+    """Specs in the output folders that aren't part of the plan."""
 
     def apply(self) -> None:
         """Write the files. Raises OutputError if a file can't be written."""
@@ -110,7 +109,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A drafted spec, its new version (if it has one), and notes for the report, such as removed versions."""
+    """A drafted spec, its new version (if any), and notes for the report, such as removed versions."""
 
     spec: Spec
     notes: tuple[str, ...]
@@ -128,14 +127,13 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    `target` is the folder for the drafts. With `only_new`, they contain only the new version, and only drafts and
-    headers are written. If `target` is `folder` itself, specs keep all their versions and comments. In another
-    folder, no existing file is replaced. `released` contains the specs whose versions must not change. Nothing is
-    written until `DraftPlan.apply`.
+    `target` is the folder for the drafts. With `only_new`, drafts contain only the new version, and only drafts and
+    headers are written. `released` contains the specs whose versions must not change. Nothing is written until
+    `DraftPlan.apply`.
 
-    Raises SpecError if the folder can't be read, if specs break a rule before or after drafting (`problems` lists every
-    violation), or if a request and its response have different versions. Also raised if a draft would overwrite a file
-    in another folder, remove fields in place, or change a released version.
+    Raises SpecError if the folder can't be read, if specs break a rule before or after drafting, if a request and its
+    response have different versions, or if a draft would overwrite a file in another folder, remove fields in place, or
+    change a released version.
     """
     is_in_place = _is_in_place(folder, target)
     if only_new and is_in_place:
@@ -149,7 +147,7 @@ def plan_drafts(
         is_left_out = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_left_out else target / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        # Check the draft: its new version may break rules that don't apply to the old versions.
+        # The new version may break rules that don't apply to the old versions.
         problems += _problems(drafts[-1], options)
     _reject(problems)
     plan = _plan(drafts)
@@ -165,7 +163,7 @@ def _is_in_place(folder: Path, output: Path) -> bool:
 
 
 def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
-    """Raise SpecError if the drafts would overwrite or drop parts of existing files, or change released versions."""
+    """Raise SpecError if the drafts would overwrite files, drop parts of them, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
         text = f"{there[0]} already exists with other content; remove the file, or choose another output folder"
@@ -212,10 +210,9 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Map the name of each request and response to the first version to remove.
+    """Map the name of each request and response to the first version in which one of the two is flexible.
 
-    This is the first version in which a request or its response is flexible. Raises SpecError if the two have different
-    versions.
+    Raises SpecError if a request and its response have different versions.
     """
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
@@ -242,7 +239,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Draft a spec from a source spec. A request or response loses version `end` and above, and gets a new version."""
+    """Draft a spec. A request or response loses version `end` and above, and gets a new version."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -288,14 +285,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         notes=result.notes,
         removed=tuple(
             field for field in removed if field.rpartition(".")[0] not in removed
-        ),  # if a struct is removed, don't list its fields
+        ),  # don't list the fields of a removed struct
         path=path,
         text=_draft_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _draft_text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return a drafted spec's text. If it replaces its source file and has the same fields, comments are kept."""
+    """Return a drafted spec's text. In place, comments are kept if the fields are the same."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

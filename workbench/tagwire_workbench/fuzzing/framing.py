@@ -1,8 +1,7 @@
 """The framing of fuzz inputs: which bytes precede a message, and how an input identifies its message.
 
-As in `tagwire fuzz corpus`, there are four forms: a message alone, a message preceded by its API key and version, a
-frame with its header, and a frame preceded by its size. An `InputFraming` writes and traces inputs, so that seeds,
-mutations and minimised inputs have the same form.
+There are four forms, as in `tagwire fuzz corpus`: a message alone, a message preceded by its API key and version, a
+frame with its header, and a frame preceded by its size.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """Raised for invalid framing options, such as options that leave an input's message unknown."""
+    """Raised for invalid framing options, such as options that don't determine the message."""
 
 
 class FuzzInput(NamedTuple):
@@ -37,7 +36,7 @@ class FuzzInput(NamedTuple):
 
     data: bytes
     begin: int
-    """Offset in `data` at which the message or frame starts: after the prefix, if there is one."""
+    """Offset in `data` at which the message or frame starts, after any prefix."""
     has_size: bool
     """Whether the four bytes before `begin` are the size of the rest of the input."""
     trace: Trace
@@ -53,10 +52,9 @@ class FuzzInput(NamedTuple):
 class InputFraming:
     """The format of a fuzz input's bytes. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
-    With `message` and `version`, all inputs contain this message in this version. Otherwise, each input must identify
-    its message: by an API key and version before a message of the given `kind` (`prefix="key"`), or by a request header
-    (`frames=True`).
-    Raises FramingError if nothing identifies it, and UnsupportedVersionError if the message has no such version.
+    With `message` and `version`, all inputs contain this message in this version. Otherwise, each input must begin with
+    an API key and version (`prefix="key"`) or with a request header (`frames=True`). Raises FramingError if nothing
+    identifies the message, and UnsupportedVersionError if the message has no such version.
     """
 
     def __init__(
@@ -112,7 +110,7 @@ class InputFraming:
         return key_bytes(type(message), version) if self.prefix == "key" else b""
 
     def read(self, data: bytes, *, strict: bool = True) -> FuzzInput | None:
-        """Trace an input up to its first error. Return None if the input doesn't show which message it contains."""
+        """Trace an input up to its first error. Return None if its message is unknown."""
         begin = _BEFORE if self.prefix else 0
         if len(data) < begin:
             return None
@@ -126,7 +124,7 @@ class InputFraming:
         elif cls.KIND == "request":
             read = trace_request(self.registry, rest, strict=strict)
         else:
-            assert cls.API_KEY is not None  # every response has an API key
+            assert cls.API_KEY is not None
             read = trace_response(self.registry, rest, cls.API_KEY, version, strict=strict)
         return FuzzInput(data, begin, self.prefix == "size", read, cls, version)
 

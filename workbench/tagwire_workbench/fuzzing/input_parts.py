@@ -1,8 +1,7 @@
-"""Find the parts of an input that can be changed, and change them so that the counts and sizes around them still fit.
+"""Find the parts of an input, such as fields and arrays, and change them, including the counts and sizes around them.
 
-A part is, for example, a field or an array. `splice` replaces the bytes of a range and adjusts counts of arrays and
-tag sections, sizes of tagged fields, and the size before a frame.
-Adjustments are relative, so a count that is wrong by 3 in an invalid input stays wrong by 3.
+`splice` replaces the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the
+size before a frame. A count that is wrong by 3 in an invalid input stays wrong by 3.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class InputPart:
 
     @property
     def content_start(self) -> int:
-        """Offset in the input at which this part's content begins, after its count, null marker, or tag and size."""
+        """Offset at which this part's content begins, after its count, null marker, or tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property

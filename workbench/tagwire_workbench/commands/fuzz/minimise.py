@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION. The usage line shows `[MESSAGE VERSION]`, but errors show `VERSION` without the bracket."""
+    """The argument VERSION, which errors show without the bracket of the usage line."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -114,7 +114,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "InputFraming | None":
-    """Return the input's format (message, header, prefix) from the options; None if none of these options is set."""
+    """Return the input's format (message, header, prefix); None if no option specifies it."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import FramingError, InputFraming
@@ -137,7 +137,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
         raise click.BadParameter(f"expected MODULE:FUNCTION, got {target!r}", param_hint=_TARGET)
-    sys.path.insert(0, str(Path.cwd()))  # like `python -m`, find modules in the current folder
+    sys.path.insert(0, str(Path.cwd()))  # find modules in the current folder
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
@@ -147,7 +147,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # the target's output must not end up in the command's output
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is only for results
             function(changed)
 
     return same_failure(quiet, data)
@@ -203,7 +203,7 @@ def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
         try:
             printed, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # also kills child processes, which would keep the pipe open
+            os.killpg(process.pid, signal.SIGKILL)  # child processes would keep the pipe open
             return None, b""
     return process.returncode, printed
 
@@ -220,7 +220,7 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _explain(data: bytes, framing: "InputFraming | None") -> None:
-    """Print the input as `tagwire explain` does or, if its framing is unknown, as hex."""
+    """Print the input like `tagwire explain`, or as hex if its format is unknown."""
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

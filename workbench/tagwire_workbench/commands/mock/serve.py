@@ -97,7 +97,7 @@ async def _serve(
         def call(value: T) -> None:
             try:
                 write(value)
-            except OSError as error:  # standard output is closed, so stop the server, not just this connection
+            except OSError as error:  # standard output is closed, so stop the server
                 stop(error)
 
         return call
@@ -122,7 +122,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints requests as JSON lines, as `tagwire decode --frames request` does, and adds their number and position."""
+    """Prints requests as JSON lines, like `tagwire decode --frames request`, with their number and position."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry

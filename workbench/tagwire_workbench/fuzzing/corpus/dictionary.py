@@ -1,7 +1,7 @@
 """Dictionaries for fuzzers: byte strings that matter to a decoder, but are rarely found by chance.
 
 libFuzzer and AFL++ read the same file format: one line for each token, `name="bytes"`, with escapes for nonprintable
-bytes. Atheris and Jazzer pass the file on to libFuzzer.
+bytes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    For each (message, version) pair in `keys`, a token contains the API key and the version, for inputs that begin with
-    these two. If several tokens have the same bytes, only the first is returned.
+    For each (message, version) pair in `keys`, a token contains the API key and the version. If several tokens have the
+    same bytes, only the first is returned.
     """
     names: dict[bytes, str] = {}
     for cls, version in keys:

@@ -1,8 +1,8 @@
 """Seeds: valid messages of one version in different shapes, created from the version's layout.
 
-A fuzzer finds variations of a seed by itself, but it rarely creates a whole struct inside nested arrays. So each seed
-fills all fields at once, and a few shapes are enough. A shape determines the value of each field, whether fields are
-null, the number of array elements, the length of strings and bytes, and whether there are unknown tagged fields.
+A shape determines the value of each field, whether fields are null, the number of array elements, the length of strings
+and bytes, and whether there are unknown tagged fields. A few shapes are enough, because a fuzzer finds variations of a
+seed by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tagwire.message.field_table import FieldRow, layout_of
 M = TypeVar("M", bound=Message)
 
 _LONG: Final = 128
-"""Length of a long string: the smallest length whose varint takes two bytes."""
+"""Length of a long string, whose varint takes two bytes."""
 _TAG: Final = 0x3FFF
 """An unknown tag whose varint takes two bytes."""
 _RECORDS: Final = "records"
@@ -76,7 +76,7 @@ class Filler:
 
     def struct(self, struct: StructLayout) -> Any:
         cls: Any = struct.cls
-        assert cls is not None  # a layout made from a message class has a class for each struct
+        assert cls is not None
         rows: dict[str, FieldRow] = {row.name: row for row in cls.FIELDS}
         others = {name for union in struct.unions for name in self.unchosen(union.alternatives)}
         fields = {
@@ -88,7 +88,7 @@ class Filler:
         return cls(**fields)
 
     def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """Choose one field of a union. Return the names of all its other fields, which must stay unset."""
+        """Choose one field of a union. Return the names of the other fields, which must stay unset."""
         chosen = alternatives[self.shape.sample % len(alternatives)]
         return [name for name in alternatives if name != chosen]
 
