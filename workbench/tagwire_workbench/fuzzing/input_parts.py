@@ -116,13 +116,13 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset of the first patch, the replacement, in the new input. Patches before it may have shifted it."""
+        """Offset of the first patch in the new input, which other patches may have shifted."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
 def parts_of(read: FuzzInput) -> list[InputPart]:
-    """Return the parts that mutations may change. Batches are left out: a change would make their checksums wrong."""
+    """Return the parts that mutations may change: all but batches, which have checksums."""
     if not read.trace.structs:
         return []
     nodes = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -205,7 +205,7 @@ def length_bytes(code: LengthCode, size: int) -> bytes:
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""A placeholder for `LayoutWriter`, which uses only the layout's name, and only in error messages."""
+"""A placeholder for `LayoutWriter`, which uses it only in error messages."""
 
 
 def splice(
@@ -214,7 +214,7 @@ def splice(
     """Replace a range with `data`, and adjust the counts and sizes around the range.
 
     `holds` is the innermost part that encloses the range, if any. `elements` is the number of elements or tagged fields
-    that the replacement adds (negative if it removes some).
+    that the replacement adds.
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)
@@ -249,10 +249,7 @@ def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch 
 
 
 def _optional_prefix(data: bytes, holder: InputPart, grown: int) -> Patch:
-    """Return the patch for the size of an optional field (KIP-482 draft).
-
-    The patch includes the field's two-byte tag, which is between the size and the value, and does not change.
-    """
+    """Return the patch for the size of an optional field (KIP-482 draft), including its unchanged two-byte tag."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -1,12 +1,11 @@
 """Find smaller inputs that keep a property, such as the exception that a fuzzer found.
 
     minimise(data, keeps, framing)        Minimised: the smallest input found, and the number of tries
-    same_failure(target, data)            a `keeps` function: is it still the same exception from the same line?
+    same_failure(target, data)            a `keeps` function that tests for the same exception from the same line
 
-The search first removes parts: array elements, tagged fields, nullable structs, the content of strings and bytes. Then
-it sets other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error and
-loses only unrelated bytes. Finally, it removes single bytes. Without a framing, or if an input doesn't identify its
-message, it only removes bytes.
+The search removes array elements, tagged fields, nullable structs, and the content of strings and bytes, and then sets
+other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error. Finally,
+the search removes single bytes. It only removes bytes if an input's message is unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Minimised(NamedTuple):
     data: bytes
     tries: int
     is_done: bool
-    """Whether all smaller candidates were tested. False if the limit on tries ended the search."""
+    """Whether all candidates were tested within the limit on tries."""
 
 
 def minimise(data: bytes, keeps: Keeps, framing: InputFraming | None = None, *, tries: int = 20_000) -> Minimised:
@@ -52,7 +51,7 @@ def minimise(data: bytes, keeps: Keeps, framing: InputFraming | None = None, *, 
 
 
 def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
-    """Return a function that tests whether an input raises the same class of exception from the same line as `data`.
+    """Return a function that tests whether an input raises the same exception from the same line as `data`.
 
     Raises NothingToKeepError if `target(data)` raises nothing.
     """
@@ -83,14 +82,14 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Make the input smaller with the first kind of simplification that can. Return whether any kind could."""
+        """Try to make the input smaller with one kind of simplification. Return whether the input has changed."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input as long as `keeps` accepts one of the candidates. Return whether the input has changed."""
+        """Replace the input as long as a candidate is accepted. Return whether the input has changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -140,7 +139,7 @@ class _Search:
             if isinstance(part.type, Fixed) and part.node.complete:
                 is_element = part.holder.kind == "array"
                 default = part.type.wire.default if is_element or part.item is None else part.item.default_value()
-                with suppress(EncodeError):  # the default may not be a member of a closed enum
+                with suppress(EncodeError):  # raised if a closed enum doesn't have the default
                     yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
@@ -154,10 +153,7 @@ def _digest(data: bytes) -> bytes:
 
 
 def _runs(parts: list[InputPart]) -> Iterator[list[InputPart]]:
-    """Yield lists of adjacent parts: all parts, then each half, each quarter ... and each single part.
-
-    Parts that could not be decoded completely are left out.
-    """
+    """Yield lists of adjacent complete parts: all parts, then each half, each quarter ... and each single part."""
     complete = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(complete)):
         yield complete[start:end]
@@ -172,7 +168,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield simpler values: empty, each half, without the last or first character, and one plain character repeated."""
+    """Yield simpler values: empty, each half, without the last or first character, and a plain character repeated."""
     if not value:
         return
     yield value[:0]

@@ -1,7 +1,6 @@
 """Completions at the cursor: keys of the object, enumerated values, types, and field names.
 
-Completions depend only on the tokens before the cursor, so the source after it may be missing. Each completion has the
-span of the text that it replaces.
+Completions depend only on the tokens before the cursor.
 """
 
 import json
@@ -44,8 +43,7 @@ def completions(
 ) -> list[Offer]:
     """Return the completions at an offset, the likeliest first. Invalid source does not raise an error.
 
-    `is_extended` allows the tagwire dialect. `registers` and `shared` are the names of registers and shared structs in
-    the spec's set.
+    `is_extended` allows the tagwire dialect. `registers` and `shared` are names of registers and shared structs.
     """
     tree = TextTree(text)
     slot = tree.slot(offset)
@@ -80,7 +78,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(node: SchemaNode) -> tuple[str, str]:
-    """Return the text to insert before and after the cursor to start a new value, such as two quotes or brackets."""
+    """Return the text to insert before and after the cursor for a new value, such as two quotes or brackets."""
     values = node.values()
     if values and all(isinstance(value, bool) for value in values):
         return "true", ""
@@ -121,7 +119,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Return whether a field can have this struct as its type. A struct declared by another field is not allowed."""
+    """Return whether a field can have this struct as its type: a struct that no other field declares."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True

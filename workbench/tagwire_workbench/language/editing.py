@@ -1,6 +1,6 @@
 """Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Every change is tried on a copy of the source. If more rules are broken then, the change is rejected or not offered.
+A change that would break a rule is rejected or not offered.
 """
 
 import json
@@ -86,10 +86,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return an error that an edit has caused; None if it has caused none.
-
-    For each rule, the errors before and after the edit are counted. If their number grows, the edit caused an error.
-    """
+    """Return an error whose rule is broken more often after an edit than before; None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -133,7 +130,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix of two strings, without a CR at its end, so that no CR LF is split."""
+    """Return the length of the common prefix of two strings, without a CR at the end: no CR LF must be split."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -1,7 +1,6 @@
 """Create example bytes of a field, for hovers, by encoding the field in a sample message.
 
-The field's value is the first sample from `evolution.samples`, which differs from the default. A trace of the whole
-message locates the field's bytes.
+The field's value is the first sample from `evolution.samples`, which differs from the default.
 """
 
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ class WireExample:
 def field_example(message: MessageSpec, struct: str, field: str) -> WireExample | None:
     """Return an example in the latest version that has the field. `struct` is the field's struct or message.
 
-    Returns None for a record format, which has no messages to encode, and for a field that no version has.
+    Returns None for a record format, and for a field that no version has.
     """
     names = field_path(message, struct, field)
     if names is None or message.format is not None:
@@ -91,7 +90,7 @@ def _example(layout: Layout, names: list[str], version: int) -> WireExample | No
 
 
 def _node(root: Node, names: list[str]) -> Node | None:
-    """Return the trace node of a field. For a tagged field, this node includes tag, size and value."""
+    """Return the trace node of a field. The node of a tagged field includes tag, size and value."""
     waiting = [root]
     path = ".".join(names)
     while waiting:

@@ -1,7 +1,6 @@
 """Create hovers in Markdown for a key, a field, a struct, a type, or a broken rule.
 
-Descriptions of keys come from the schema. A field's hover lists its keys and, if the spec is valid, example bytes from
-an encoded message.
+Descriptions of keys come from the schema. A field's hover lists its keys and, if the spec is valid, example bytes.
 """
 
 import json
@@ -23,7 +22,7 @@ _MOST: Final = 48
 """Maximum number of example bytes to show."""
 _ENTRIES: Final = 40
 _OMITTED_KEYS: Final = ("name", "type", "about", "$schema")
-"""Keys left out of a hover's list of facts: its first lines already contain their values. `$schema` is for editors."""
+"""Keys left out of a hover's list of facts."""
 
 
 class Hover(NamedTuple):
@@ -36,7 +35,7 @@ class Hover(NamedTuple):
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
     """Return the hover at an offset; None if there is none. Invalid source does not raise an error.
 
-    `message` is the parsed spec, if the spec has no errors. `rules` lists the IDs of rules broken at the offset.
+    `message` is the parsed spec; None if the spec has errors. `rules` lists the IDs of rules broken at the offset.
     """
     tree = TextTree(text)
     found = _of_key(tree, offset) or _of_value(tree, offset, message)
@@ -135,7 +134,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_key_value(value: Value, key: str) -> Hover | None:
-    """Return a hover with the schema's description of the value's key, for values without a hover of their own."""
+    """Return a hover with the schema's description of a value's key."""
     node = schema_node_of(value.parent) if value.parent is not None else None
     found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None

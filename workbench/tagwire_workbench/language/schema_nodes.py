@@ -1,8 +1,7 @@
 """Look up what the spec schema defines for a value: its keys, enumerated values, and descriptions.
 
-Keys and values come from `spec.schema.json`, so new keys need no change here. The schema does not define which keys
-belong to one dialect or to one kind of message, because the error messages of schema validation would then be
-unreadable. The tables in this module contain these rules.
+Keys and values come from `spec.schema.json`. The tables in this module define which keys belong to one dialect or to
+one kind of message. In the schema, these rules would make error messages unreadable.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -39,7 +38,7 @@ class Key(NamedTuple):
 
 
 class SchemaNode:
-    """The schema of one value. `kind` is the name of this schema in `$defs`, or "" if it isn't defined there."""
+    """The schema of one value. `kind` is its name in `$defs`; "" if it has none."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""
@@ -80,7 +79,7 @@ class SchemaNode:
     def values(self) -> tuple[Any, ...]:
         """Return the `enum` values that an editor should suggest.
 
-        Null is left out, and so are the strings if booleans may also be written as strings.
+        Null is left out, and so are the strings "true" and "false" if there are booleans.
         """
         node = self.shaped("")._node
         values = [value for value in node.get("enum", ()) if value is not None]
@@ -131,8 +130,8 @@ def _root(root: Value) -> SchemaNode:
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
     """Return the keys that an object may have in addition to `present`.
 
-    Required keys come first, then the other keys in schema order. If a spec doesn't name its dialect, keys of the
-    tagwire dialect are returned only if `is_extended` is set.
+    Required keys come first, then the other keys in schema order. `is_extended` allows the tagwire dialect in specs
+    that don't name a dialect.
     """
     node = schema_node_of(owner)
     if node is None:

@@ -1,7 +1,7 @@
 """Find and rename the shared structs and the registers (tables of named numbers, such as error codes) of a spec set.
 
-A shared struct or register is declared by the spec with the same name. Other specs import the struct, or use the
-register as an `enum`.
+A shared struct or register is declared by the spec with its name. Other specs import the struct, or use the register as
+an `enum`.
 """
 
 import json
@@ -19,7 +19,7 @@ from tagwire_workbench.language.workspace import Workspace
 
 
 class SetName(NamedTuple):
-    """A shared name at the cursor, and all its occurrences by file, starting with the file that declares it."""
+    """A shared name at the cursor, and its occurrences by file, starting with the file that declares it."""
 
     here: Name
     files: dict[Path, list[Name]]

@@ -1,8 +1,7 @@
 """Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
 
-Definitions, references, renaming and the outline use this module. The kind of a value in the schema shows what it
-names: values of the kinds `structName` and `fieldType` name structs, `registerName` names a register, and `word` names
-a field of a record format.
+The schema defines what a value names: `structName` and `fieldType` name structs, `registerName` names a register, and
+`word` names a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -124,11 +123,11 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the field names that a value in the object `owner` may refer to. Fields of its struct come first."""
+        """Return the field names that a value in the object `owner` may refer to, nearest first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields declared in the object `owner`, then those in each enclosing object, innermost first."""
+        """Yield the fields declared in the object `owner`, and then in each enclosing object."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)
@@ -153,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field whose name is `value`; the field itself if it is not in a list."""
+    """Return the list that contains the field whose name is `value`; the field itself if there is no list."""
     field = value.parent
     if field is None or field.parent is None:
         return None

@@ -1,8 +1,8 @@
 """Convert between offsets, the lines and columns of problems, and editor positions.
 
 In problems, lines and columns start at 1, only a line feed ends a line, and each character is a column. In editor
-positions, they start at 0, a lone carriage return also ends a line, and each UTF-16 code unit is a column, unless
-editor and server agree on another encoding. In UTF-16, a character beyond U+FFFF takes two columns.
+positions, lines and columns start at 0, a lone carriage return also ends a line, and each UTF-16 code unit is a column,
+unless editor and server agree on another encoding.
 """
 
 import re
@@ -28,12 +28,12 @@ class Span(NamedTuple):
     end: int
 
     def has(self, offset: int) -> bool:
-        """Return whether a cursor at the offset touches the span. The position just after the span also counts."""
+        """Return whether an offset is within the span or just after its end."""
         return self.start <= offset <= self.end
 
 
 class TextPositions:
-    """Converts positions in one document. A position beyond its end is moved to the nearest valid position."""
+    """Converts positions in one document. Invalid positions are moved to the nearest valid position."""
 
     def __init__(self, text: str, encoding: Encoding = "utf-16") -> None:
         self.text = text
@@ -51,7 +51,7 @@ class TextPositions:
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 
     def offset(self, position: Position) -> int:
-        """Return the offset of an editor position. A position within a character counts as the character's start."""
+        """Return the offset of an editor position."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, left = self._starts[position.line], position.character

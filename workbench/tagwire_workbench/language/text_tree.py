@@ -1,8 +1,7 @@
 """A tree of a spec's source that tolerates errors, for completion, hovers and renaming during typing.
 
-`syntax.parse` returns the authoritative tree, but no tree at all for a source with a missing comma. The tree in this
-module is built in one pass over the tokens. It accepts any source, and adds missing closing brackets. Each value has
-its start and end, so that the values that contain the cursor can be found.
+`syntax.parse` returns no tree for a source with an error, such as a missing comma. The parser in this module accepts
+any source, and adds missing closing brackets. Each value has its start and end.
 """
 
 import json
@@ -23,7 +22,7 @@ _TOKEN: Final = re.compile(
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FOLLOWING: Final = ',:{}[]"/'
-"""Characters that may follow a string. A quote before any other character is not a closing quote."""
+"""Characters that may follow a closing quote."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
@@ -33,7 +32,7 @@ Role = Literal["key", "value", "comma", "nothing"]
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A JSON value. Without its closing bracket, an object or array extends to the end of the source."""
+    """A JSON value. An object or array without a closing bracket extends to the end of the source."""
 
     kind: Kind
     start: int
@@ -45,7 +44,7 @@ class Value:
     parent: "Value | None" = None
     """The object or list that contains the value."""
     entry: "KeyEntry | None" = None
-    """The key and value in the parent object, if the parent is an object."""
+    """The entry of the parent object that contains the value; None in a list."""
     entries: "list[KeyEntry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 
@@ -71,7 +70,7 @@ class Value:
 
 @dataclass(slots=True, eq=False)
 class KeyEntry:
-    """A key of an object, and its value. While the author is typing the key, there is no value yet."""
+    """A key of an object, and its value, which may be missing during typing."""
 
     key: str
     start: int
@@ -90,13 +89,13 @@ class Slot(NamedTuple):
     owner: Value | None
     """The object or list around the cursor; None if there is none."""
     entry: KeyEntry | None
-    """The entry whose value may be written at the cursor; None if no value may be written there."""
+    """The entry whose value may be written at the cursor; None if there is none."""
     written: Span
-    """The token at the cursor, which a completion replaces. An empty span if the cursor is between tokens."""
+    """The token at the cursor, which a completion replaces; empty between tokens."""
 
 
 class TextTree:
-    """The tree of a spec's source. `root` is the source's first object or, if there is none, an empty object."""
+    """The tree of a spec's source. `root` is the first object in the source, or an empty object."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -162,8 +161,7 @@ class TextTree:
     def _written(self, start: int, end: int, offset: int) -> Span:
         """Return the span that a completion replaces in a string token.
 
-        If the closing quote is missing, the token extends to the end of the line or to the opening quote of the next
-        string (recognized by the word after it). The span then ends with the word at the cursor.
+        If the closing quote is missing, the span ends with the word at the cursor.
         """
         follows = self.text[end:].lstrip()[:1]
         if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):
@@ -231,7 +229,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """If `slot` is for a comma in an object, return a slot for the key after the comma. Otherwise, return `slot`."""
+    """Return a slot for a key if `slot` is for a comma in an object. Return other slots unchanged."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

@@ -1,7 +1,7 @@
 """The specs of a project that is open in an editor. Unsaved content takes precedence over the files on disk.
 
-A workspace finds the same problems as `tagwire validate` and `tagwire lint` on a folder, including violations of rules
-about the whole set. Results are cached until a file changes, so each keystroke only reads one spec.
+A workspace finds the same problems as `tagwire validate` and `tagwire lint` on a folder. Results are cached until a
+file changes, so each keystroke only reads one spec.
 """
 
 import datetime
@@ -56,12 +56,12 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Return whether a spec may define a register (named numbers) or a shared struct. Doesn't parse the spec."""
+    """Return whether a spec may define a register or a shared struct, without parsing the spec."""
     return may_be_register(data) or may_be_shared(data)
 
 
 def needs_other_specs(data: bytes) -> bool:
-    """Return whether a spec may use registers or shared structs of other specs. Doesn't parse the spec."""
+    """Return whether a spec may use registers or shared structs of other specs, without parsing the spec."""
     return uses_registers(data) or b'"imports"' in data
 
 
@@ -79,7 +79,7 @@ _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional"
 
 
 _MOST_CHARACTERS: Final = 1 << 17
-"""Maximum characters of a document: a longer one would block the editor. Kafka's longest spec has about 20,000."""
+"""Maximum number of characters in a document. Kafka's longest spec has about 20,000."""
 
 
 class SetProblems(NamedTuple):
@@ -88,17 +88,17 @@ class SetProblems(NamedTuple):
     of_files: dict[Path, list[Problem]]
     """Violations of rules about a single file."""
     of_set: dict[Path, list[Problem]]
-    """Violations of rules about the set. Empty while any file is invalid, as in `tagwire validate`."""
+    """Violations of rules about the set; empty if any file is invalid."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """A cached result of reading a spec. `stamp` is the state of the files that the result depends on."""
+    """A cached result of reading a spec. `stamp` is the state of all files that affect the result."""
 
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The lint settings, and the lint problems found with them; None until lint problems are requested."""
+    """The lint settings, and the lint problems; None until lint problems are requested."""
 
 
 class Workspace:
@@ -121,7 +121,7 @@ class Workspace:
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a copy of the workspace, with the content of the files in `texts` replaced, to try out a change."""
+        """Return a copy of the workspace with other content for some files."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)
@@ -192,7 +192,7 @@ class Workspace:
         return known[1]
 
     def files(self, path: Path) -> list[Path]:
-        """Return the paths of all specs in the same set as a file, including unsaved ones; [] if the file is in no set.
+        """Return the paths of all specs in a file's set, including unsaved specs; [] if the file is in no set.
 
         Raises SpecError if the spec folder or the settings can't be read.
         """
@@ -219,7 +219,7 @@ class Workspace:
         return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
 
     def set_problems(self, path: Path) -> SetProblems:
-        """Return the problems in the spec set that contains a file or, if there is no such set, in the file alone.
+        """Return the problems in a file's spec set, or in the file alone if it is in no set.
 
         Raises SpecError if the spec folder or the settings can't be read.
         """

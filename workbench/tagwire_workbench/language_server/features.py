@@ -186,8 +186,7 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
     """Return the file that "go to definition" opens if the declaration is not in this file; None if there is none.
 
-    For a register or shared struct, this is the file that declares it. For an API key, it is the file of the other
-    message: the response to the request, or the request of the response.
+    This is the file that declares a register or shared struct or, for an API key, the file of the request or response.
     """
     tree = TextTree(document.text)
     names = SpecNames(tree)
@@ -252,7 +251,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return the edit that renames a shared struct or register in all files. A file named after it is also renamed."""
+    """Return the edit that renames a shared struct or register in all files. Its own file is also renamed."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.files))
     target = declared.with_name(f"{name}.json")
@@ -283,7 +282,7 @@ def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
 
 
 def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Format a document. A spec with errors is left unchanged: editors format on save, and already show the errors."""
+    """Format a document. Leave a spec with errors unchanged, because the editor already shows the errors."""
     document = ls.document(params.text_document.uri)
     if document is None:
         return []

@@ -1,8 +1,7 @@
 """The language server, which answers editor requests with `tagwire_workbench.language`.
 
-A file's problems are published as soon as it changes. Checking its spec set may require reading many files, so another
-thread does this when typing pauses. Every change sends the whole document: specs are small, and this avoids
-disagreements between editor and server about where lines end.
+A file's problems are published as soon as the file changes. Another thread checks its spec set when typing pauses.
+Every change sends the whole document, to avoid disagreements between editor and server about where lines end.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import SetProblems, Workspace
 
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
-"""Maps tagwire's severities to LSP severities. Any other severity becomes Information."""
+"""Maps tagwire's severities to LSP severities."""
 
 
 class Document:
@@ -63,7 +62,7 @@ class Document:
 
 
 def path_of(uri: str) -> Path:
-    """Return the path of a file URI. For a new, unsaved document, return a relative path."""
+    """Return the path of a file URI; a relative path for an unsaved document."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return Path(path).resolve() if path else Path("untitled:", unquote(urlsplit(uri).path).strip("/") or "new")
 
@@ -74,12 +73,12 @@ def uri_of(path: Path) -> str:
 
 
 def encoding_named(name: str) -> Encoding:
-    """Return the position encoding with this LSP name; UTF-16, which is LSP's default, if the name is unknown."""
+    """Return the position encoding with this LSP name; UTF-16, the default, if the name is unknown."""
     return next((each for each in get_args(Encoding) if each == name), "utf-16")
 
 
 _PAUSE: Final = 0.2
-"""Seconds without a change after which the rules about the whole set are checked."""
+"""Seconds without a change before the whole set is checked."""
 _REJECTED: Final = -32803
 """The LSP error code RequestFailed: the request was valid, but it can't be fulfilled."""
 
@@ -115,7 +114,7 @@ class SpecServer(LanguageServer):
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
 
     def uri(self, path: Path) -> str:
-        """Return a file's URI. An open file keeps the URI that the editor used when it opened the file."""
+        """Return a file's URI; for an open file, the URI that the editor uses."""
         return self._uris.get(path) or uri_of(path)
 
     @property

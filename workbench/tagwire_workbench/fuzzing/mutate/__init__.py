@@ -7,7 +7,6 @@
     mutator(data, max_size, seed)         only bytes, as fuzzers call a custom mutator
     RULES, DIALECT_RULES                  the rules that invalid bytes break, by name: Kafka's, and tagwire's own
 
-Positions come from the trace of the input (`tagwire.trace`), so this package parses no bytes itself.
 docs/howto-fuzzing.md shows how to use it with fuzzers.
 """
 

@@ -1,8 +1,7 @@
 """Create nearly valid bytes: a message that is changed at one position.
 
 Faulty senders, flipped bits or version mix-ups produce such bytes. The changed position is the start of a field,
-length, count or tag, so that a decoder reads the rest correctly for as long as possible. Nothing else is adjusted, and
-a decoder may or may not detect the change.
+length, count or tag. Nothing else is adjusted, and a decoder may or may not detect the change.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from tagwire_workbench.fuzzing.input_parts import InputPart, Patch
 def bit_noise_patch(data: bytes, parts: Sequence[InputPart], random: Random) -> tuple[str, str, Patch]:
     """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
-    The position is the start of a field in `parts`, or the first byte after the field's length, count or tag. Without
-    parts, it may be anywhere.
+    The position is the start of a field in `parts`, or the first byte after the field's length, count or tag.
     """
     part = random.choice(parts) if parts else None
     start = (
@@ -66,11 +64,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte with 0, 1 or -1, which often distinguish null values, empty values and other values.
-
-    For example, the marker before a nullable struct is 1 or -1. A null value has the length -1, and an empty value has
-    the length 0. In the compact encoding, these lengths are 0 and 1.
-    """
+    """Replace a byte with 0, 1 or -1, which often distinguish null values, empty values and other values."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

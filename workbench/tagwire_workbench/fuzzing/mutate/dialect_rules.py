@@ -37,7 +37,7 @@ def same_key(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None
 
 
 def no_alternative(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
-    """Remove a union's only field. Skip structs with unknown fields: a newer version may have them in the union."""
+    """Remove a union's only field. Skip structs with unknown fields, which may belong to the union."""
     chosen = [entry for entry in part.inner if entry.is_union]
     if len(chosen) != 1 or any(entry.item is None for entry in part.inner):
         return None

@@ -29,14 +29,14 @@ class Mutation(NamedTuple):
     kind: Kind
     """How a decoder must treat the bytes.
 
-    It must accept `valid` and reject `invalid` bytes. `near` bytes are the result of one random change; the decoder may
-    accept or reject them.
+    It must accept `valid` and reject `invalid` bytes. `near` bytes have one random change, and may be accepted or
+    rejected.
     """
     changes: tuple[str, ...]
     """Descriptions of the changes, in order, each with the path of the changed field."""
     error: ExpectedError | None
     """The rule that invalid bytes break; None for other bytes."""
     canonical: bool
-    """Whether an encoder would write the same bytes. For example, it would omit tagged fields with their default."""
+    """Whether an encoder would write the same bytes."""
     message: type[Message]
     version: int

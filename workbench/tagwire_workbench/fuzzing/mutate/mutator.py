@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
-"""The kinds to choose from. A kind that is listed twice is chosen twice as often.
-
-"valid" is listed twice because valid inputs reach new code, and the next mutation can make them invalid.
-"""
+"""The kinds to choose from. A kind that is listed twice is chosen twice as often."""
 _TRIES: Final = 6
 
 
@@ -30,7 +27,7 @@ class Mutator:
     """Mutates inputs that contain messages. Takes the same parameters as `InputFraming`.
 
     The same input and seed always result in the same bytes. A mutator can be called as `mutator(data, max_size, seed)`,
-    so it can be a custom mutator for Atheris (libFuzzer's signature).
+    like a custom mutator of Atheris or libFuzzer.
     """
 
     def __init__(
@@ -61,9 +58,9 @@ class Mutator:
     ) -> Mutation:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
-        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If the message can't
-        be changed in this way, another seed is used. If no result fits in `max_size`, a truncated mutation of the kind
-        "near" is returned, valid or not. Without `max_size`, raises FramingError if no message can be changed.
+        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If no result fits in
+        `max_size`, a truncated mutation of the kind "near" is returned. Without `max_size`, raises FramingError if no
+        message can be changed.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
@@ -88,7 +85,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: FuzzInput | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or an invalid mutation, depending on `kind`. If the input is invalid, mutate a seed."""
+        """Return a valid or an invalid mutation, depending on `kind`. Mutate a seed instead of an invalid input."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -111,7 +108,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), error, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
-        """Make one random change, valid or not. If `data` is not a known message (`read` is None), change a seed."""
+        """Make one random change, valid or not. Change a seed if `data` is not a known message (`read` is None)."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

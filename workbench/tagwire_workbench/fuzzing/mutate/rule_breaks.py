@@ -1,7 +1,7 @@
 """Create invalid bytes whose error is known: they break one rule of the format, at a known position.
 
 Each function breaks a rule in a part of the input (an `InputPart`), and returns the path and offset of the error that
-strict decoding must raise. Counts and sizes around this part are adjusted, so that the input has no other error.
+strict decoding must raise. Counts and sizes around the part are adjusted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Break = Callable[[FuzzInput, InputPart, Random], _Broken | None]
 
 
 def rule_break(read: FuzzInput, parts: list[InputPart], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break `rule`, or a random rule. Return the invalid bytes and the expected error; None if it can't be broken."""
+    """Break `rule`, or a random rule. Return the invalid bytes and the expected error; None if there are none."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -42,9 +42,9 @@ _TRIES: Final = 12
 def _broken(
     read: FuzzInput, holds: InputPart | None, start: int, end: int, data: bytes, path: str, inside: int = 0
 ) -> _Broken:
-    """Replace a range of bytes with `data`. Return the new input and the error that decoding it must raise.
+    """Replace a range of bytes with `data`. Return the new input and the expected error.
 
-    The error's path is `path`, and its position is `inside` bytes after the start of `data`.
+    The error is at `path`, `inside` bytes after the start of `data`.
     """
     spliced = splice(read, holds, start, end, data)
     return spliced.data, ExpectedError("", path, spliced.at + inside)
@@ -72,7 +72,7 @@ def _length_prefix(read: FuzzInput, part: InputPart) -> _LengthPrefix | None:
 
 
 def _left(read: FuzzInput, part: InputPart, begin: int) -> int:
-    """Return the number of bytes from `begin` to the end of the enclosing tagged field or, if none, of the input."""
+    """Return the number of bytes from `begin` to the end of the enclosing tagged field, or else of the input."""
     entry = next((each for each in reversed(part.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -238,7 +238,7 @@ def _after_value(read: FuzzInput, part: InputPart, random: Random) -> _Broken | 
 
 
 def _cut_value(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
-    """Cut off the end of a known tagged field's fixed-width value. The field's size is reduced accordingly."""
+    """Cut off the end of a known tagged field's fixed-width value, and reduce the field's size."""
     if part.item is None or not part.inner or not isinstance(part.item.type, Fixed):
         return None
     kept = read.data[part.content_start : random.randrange(part.content_start, part.end)]
@@ -250,7 +250,7 @@ def _cut_value(read: FuzzInput, part: InputPart, random: Random) -> _Broken | No
 
 def _trailing(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
     if part.end != len(read.data):
-        return None  # this part is a header, so added bytes would be read as the message
+        return None  # a header: the added bytes would be read as the message
     return _broken(read, None, part.end, part.end, random.randbytes(random.randint(1, 8)), "")
 
 
@@ -281,10 +281,7 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an unknown API key": (("fixed",), _no_key),
 }
-"""Maps each of Kafka's rules to the kinds of input part in which it can be broken, and the function that breaks it.
-
-The names of the rules are the values of `ExpectedError.rule`.
-"""
+"""Maps each of Kafka's rules to the kinds of input part in which it can be broken, and the function that breaks it."""
 
 DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a number that its enum does not have": (("fixed",), no_member),

@@ -1,7 +1,7 @@
 """Cut bytes off the end of an input, and find the first position at which a reader can detect the cut.
 
 The position is often before the end of the bytes, because readers compare counts and sizes with the number of remaining
-bytes before they read on. This applies to counts of elements and tags, and to sizes of tagged fields.
+bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Make unusual edits: the result is valid, but authors of decoders rarely see such input.
+"""Make valid but unusual edits.
 
 Examples are extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
 tagged fields, and tagged fields with their default. An edit changes one part of the input (an `InputPart`), and adjusts
-the counts and sizes around it. It returns None if this part doesn't allow the edit.
+the counts and sizes around the part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tagwire_workbench.fuzzing.input_parts import InputPart, Spliced, splice, va
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Header fields that determine how the rest of the input is read, so edits never change them."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths for new values. Most are close to the highest length, or to a length at which the encoding gets longer."""
+"""Lengths for new values. Most are close to a limit of the encoding."""
 _TEXTS: Final = (
     "\0",
     "a",
@@ -41,7 +41,7 @@ _TEXTS: Final = (
     "%s",
 )
 _TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
-"""Unknown tags to add. The highest tag is missing: Kafka's own classes can read it, but not write it."""
+"""Unknown tags to add, except for the highest tag, which Kafka's own classes can't write."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 
 
@@ -71,7 +71,7 @@ def valid_edit(read: FuzzInput, parts: list[InputPart], random: Random) -> Input
 
 
 def _is_fixed(part: InputPart) -> bool:
-    """Return whether a value must not change, because other bytes depend on it or because it is a unique key."""
+    """Return whether a value must not change, because it is a unique key or other bytes depend on it."""
     name = part.item.name if part.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an encoded array count of 1, the only byte that differs from a count of 0."""
+    """Return the last byte of an encoded array count of 1."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -209,7 +209,7 @@ def _struct(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
-    """Add a tagged field whose tag no version of the struct defines; a known tag might make the message invalid."""
+    """Add a tagged field whose tag no version of the struct defines."""
     cls: Any = part.struct.cls if part.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(part).fields}
     there = {_tag(entry) for entry in part.inner}
@@ -221,7 +221,7 @@ def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None
 
 
 def _known(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
-    """Add a tagged field that the spec has, but the input doesn't. Its value is its default or another value."""
+    """Add a tagged field that the spec has, but the input doesn't."""
     there = {_tag(entry) for entry in part.inner}
     unions = {name for union in _section(part).unions for name in union.alternatives}
     fields = [field for field in _section(part).fields if field.tag not in there and field.name not in unions]
