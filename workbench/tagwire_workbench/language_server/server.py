@@ -127,7 +127,7 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return a file's own problems, and then the problems that the last check of its spec set found in the file."""
+        """Return a file's own problems, and then its problems from the last check of its spec set."""
         own: tuple[Problem, ...] = self.or_warn(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
@@ -144,7 +144,7 @@ class SpecServer(LanguageServer):
         self._publish(path, [])
 
     async def check_set_soon(self, uri: str) -> None:
-        """Check a file's spec set after a short pause, unless another change follows, and publish the problems."""
+        """Check a file's spec set and publish the problems, unless another change follows within a short pause."""
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)
@@ -167,7 +167,7 @@ class SpecServer(LanguageServer):
             self._publish(path, self.problems(path) if path in self._uris else elsewhere)
 
     def or_warn(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return `answer()`. If it raises a TagwireError, show the error once in the editor, and return `otherwise`."""
+        """Return `answer()`. After a TagwireError, show the error once in the editor, and return `otherwise`."""
         try:
             return answer()
         except TagwireError as error:
@@ -186,7 +186,7 @@ class SpecServer(LanguageServer):
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
         """Send a file's problems to the editor.
 
-        For a file that isn't open, only errors are sent, and only those whose cause is in this file.
+        For a file that isn't open, only errors with a cause in the file are sent.
         """
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:

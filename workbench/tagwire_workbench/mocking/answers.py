@@ -17,7 +17,7 @@ _AS_THEY_ARE: Final = ("version", "delay", "after", "split_at", "cut_at", "close
 
 
 class AnswerMaker:
-    """Checks one answer of a script, and creates replies from it. Errors are added to `tree`, the parsed script."""
+    """Checks one answer of a script, and creates replies from it. Errors are added to the parsed script."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -58,7 +58,7 @@ class AnswerMaker:
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Check all values that don't depend on a request, to report their errors when the script is read."""
+        """Check all values that don't depend on a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
@@ -95,7 +95,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Check a scripted value with `read`, except for parts that depend on a request. Add any error to the tree."""
+        """Check a scripted value with `read`, except for parts that depend on a request."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return
@@ -109,7 +109,7 @@ class AnswerMaker:
             self.tree.add_error(reached, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Copy a scripted value, but leave out parts that depend on a request. Report unknown field names."""
+        """Return a scripted value without parts that depend on a request. Report unknown field names."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

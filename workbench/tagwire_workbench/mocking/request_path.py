@@ -1,7 +1,7 @@
 """Paths to values of a request: `topics[0].name`, `topics[].name` for every element, `header.client_id`.
 
-Paths consist of attribute names. They are checked against the message classes when a script is read. So when a request
-arrives, a value is missing only if this request doesn't have it, for example because an array has a single element.
+Paths consist of attribute names, and are checked against the message classes when a script is read. A request may still
+have no value at a path, for example because an array has a single element.
 """
 
 import re
@@ -39,7 +39,7 @@ class RequestPath:
     def _add(self, part: str, cls: Any) -> Any:
         """Check one part of a path, such as `topics[0]`, and append its steps.
 
-        Return the class of the struct at this part of the path; None if the value there is not a struct.
+        Return the class of the struct at this part of the path; None if there is no struct.
         """
         found = _STEP.fullmatch(part)
         if found is None:

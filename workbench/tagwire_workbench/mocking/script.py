@@ -37,9 +37,9 @@ def schema_text() -> bytes:
 
 @functools.cache
 def _validator() -> Any:
-    """Return a validator that rejects 3.0 as an integer. JSON Schema accepts 3.0, but Python and messages do not."""
+    """Return a validator that rejects 3.0 as an integer, which JSON Schema accepts."""
     kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = validators.extend  # Any, because jsonschema has no type annotations
+    extend: Any = validators.extend  # jsonschema has no type annotations
     return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
 
 
@@ -59,7 +59,7 @@ def _add(tree: Tree, error: Any) -> None:
                 if key not in known:
                     tree.add_error((*steps, key), f"unknown key {key!r}{near(key, known)}", of_key=True)
         case "required":
-            for key in error.validator_value:  # one error for each missing key
+            for key in error.validator_value:
                 if key not in error.instance:
                     tree.add_error(steps, f"the key {key!r} is missing")
         case "type":
@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the schema's only other rule: tags must be numbers
+        case _:  # tags must be numbers
             tree.add_error(steps, f"expected a tag number, got {found(error.instance)}")
 
 
@@ -82,7 +82,7 @@ def read_script(path: Path) -> "Script":
 
 
 class Script:
-    """A script that satisfies the JSON Schema. Its messages are not checked until `peer` is called."""
+    """A script that satisfies the JSON Schema. `peer` checks its messages."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -113,7 +113,7 @@ class Script:
 
 
 class _RuleReader:
-    """Reads a rule of the script and adds it to the peer. Errors are added to `tree`, the parsed script.
+    """Reads a rule of the script and adds it to the peer. Errors are added to the parsed script.
 
     `kept` maps names to the values stored so far. `names` contains all names under which rules store values.
     """
@@ -150,7 +150,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse a path in a request. If it is invalid, add an error at `steps` in the rule, and return None."""
+        """Parse a path in a request. Add an error and return None if the path is invalid."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None

@@ -1,7 +1,7 @@
 """Script values that JSON does not have: objects with a special key, such as `$hex`.
 
-Such an object can be written instead of a JSON value in a message, and is converted to JSON, with bytes as base64. All
-objects are checked when the script is read. If a value depends on a request, it is represented by a `Later`.
+Such an object can be written instead of a JSON value in a message. All objects are checked when the script is read. A
+`Later` represents a value that depends on a request.
 
     {$peer: host}, {$peer: port}      the address that the client connected to
     {$request: topics[0].name}        a value of the request, null if it has none
@@ -53,7 +53,7 @@ class Later:
 
 
 _FAULTY: Final = Later(lambda _: None)
-"""Replaces an invalid value in a script. The script is never played, so this value is never used."""
+"""Replaces an invalid value in a script. A script with errors is never played."""
 
 
 class ValueReader:
@@ -189,10 +189,10 @@ class Form(NamedTuple):
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
-    """Type of the value under the form's own key, such as `$hex`."""
+    """Type of the value of the special key, such as `$hex`."""
     expected: str = "a string"
     other_keys: tuple[str, ...] = ()
-    """Keys that the object may have in addition to the form's own key."""
+    """Other keys that the object may have."""
 
 
 _BYTES: Final = {"$text": Form(_encoded_text), "$hex": Form(_hex)}

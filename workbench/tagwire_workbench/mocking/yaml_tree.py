@@ -1,8 +1,7 @@
 """Read YAML as plain data, with the position of each value.
 
-PyYAML parses the file to nodes with positions, and this module turns them into data. Scalars follow YAML 1.2's core
-schema, which has the same types as JSON. By default, PyYAML follows YAML 1.1, in which `no` means false, and a date
-becomes an object that no message can contain.
+Scalars follow YAML 1.2's core schema, which has the same types as JSON. By default, PyYAML follows YAML 1.1, in which
+`no` means false, and a date becomes an object that no message can contain.
 """
 
 import re
@@ -17,9 +16,9 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import count, shown
 
 _MOST_NODES: Final = 100_000
-"""Maximum number of nodes. Aliases are expanded, so even a short file could have unlimited nodes."""
+"""Maximum number of nodes. Aliases can multiply the nodes of a short file."""
 _DEEPEST: Final = 100
-"""Maximum levels of nesting. Messages have about ten, and Python's stack is limited."""
+"""Maximum number of nested levels. Messages have about ten."""
 _LONGEST: Final = 1000
 """Maximum number of characters in a number. Python rejects integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
@@ -31,7 +30,7 @@ class _Scalar(NamedTuple):
     name: str
     pattern: str
     first: Sequence[str]
-    """Possible first characters of the scalar, and "" if the scalar may be empty."""
+    """Possible first characters of the scalar; "" stands for an empty scalar."""
     make: Callable[[str], Any]
 
 
@@ -69,10 +68,7 @@ class Position(NamedTuple):
 
 
 class Tree:
-    """The data of a YAML file, with the line and column of each value and key.
-
-    A value is identified by its path of keys and indexes.
-    """
+    """The data of a YAML file, with the position of each value and key by its path of keys and indexes."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -82,7 +78,7 @@ class Tree:
         self.errors: list[tuple[Position, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at a value or, with `of_key`, at its key. If the value is missing, use its parent's position."""
+        """Add an error at a value or, with `of_key`, at its key. A missing value has its parent's position."""
         position = self.keys.get(steps) if of_key else None
         while position is None:
             position = self.values.get(steps)
@@ -146,7 +142,7 @@ def _nodes(data: bytes) -> Any:
     loader: Any = _CoreLoader(data)
     try:
         return loader.get_single_node()
-    except (ValueError, OverflowError):  # PyYAML raises these for invalid escapes and %YAML version numbers
+    except (ValueError, OverflowError):  # raised for invalid escapes and %YAML version numbers
         problem = "an invalid number"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
 
@@ -169,7 +165,7 @@ class _Maker:
             raise ScriptError(
                 f"{self.tree.file}:{position.line}:{position.column}: this alias refers to a value that contains it"
             )
-        if len(self.around) >= _DEEPEST:  # aliases can nest values deeper than the loader's limit
+        if len(self.around) >= _DEEPEST:  # aliases evade the loader's limit
             raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
@@ -217,10 +213,7 @@ class _Maker:
 
 
 def _joined_surrogates(text: str) -> str | None:
-    """Return the text with each surrogate pair replaced by its character; None if a surrogate is unpaired.
-
-    A text contains surrogates if it was written with JSON's `\\u` escapes.
-    """
+    """Return the text with each surrogate pair replaced by its character; None if a surrogate is unpaired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

@@ -1,8 +1,7 @@
 """Rewrite the addresses and API versions that servers advertise, so that clients stay connected through the proxy.
 
-A struct has an address if it has a string `host`, an integer `port`, and a field whose name ends with `_id`. Such
-structs are found in the message classes of the package, so this module needs no list of APIs. The proxy can't rewrite
-addresses in versions that the package doesn't have, and therefore hides these versions from clients.
+A struct has an address if it has a string `host`, an integer `port`, and a field whose name ends with `_id`. The proxy
+can't rewrite addresses in versions that the package doesn't have, and therefore hides these versions from clients.
 """
 
 from __future__ import annotations
@@ -63,10 +62,7 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the key and versions to advertise for an API that the server offers, or DROP to hide the API.
-
-        If the API's responses contain addresses, versions that the package doesn't have are left out.
-        """
+        """Return the key and versions to advertise for an API that the server offers, or DROP to hide the API."""
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
             return api_key, lowest, highest
@@ -81,7 +77,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return a selection of `host` and `port` for each path to structs with an address. Results are cached."""
+        """Return a selection of `host` and `port` for each path to structs with an address."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

@@ -1,7 +1,7 @@
 """Write frames to a capture file while the proxy passes them on.
 
-A thread sends the frames to a separate process (`writing.py`), which writes them, so the traffic does not wait for the
-disk. However, if too many bytes are pending, `add` blocks the traffic, so that memory is limited and no frame is lost.
+A separate process (`writing.py`) writes the frames, so the traffic does not wait for the disk. However, `add` blocks
+the traffic if too many bytes are pending, so that memory is limited and no frame is lost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16
 """Small frames are collected until they have this many bytes, and then written with one call."""
 _GATHERING: Final = 0.02
-"""Seconds to wait for more small frames. Waking the writing thread for each small frame would slow down the traffic."""
+"""Seconds to wait for more small frames. A write for each small frame would slow down the traffic."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
@@ -41,8 +41,8 @@ class CaptureFile:
     """A new capture file; gzipped if its name ends in .gz.
 
     `run` names the recording in each line; the default is the time. `label` names the clients; the default is their
-    client IDs. With a `redaction`, frames are written without secrets. Unreadable frames may contain secrets, so they
-    are left out and reported to `on_problem`, which another thread calls. Raises ProxyError if the file exists.
+    client IDs. With a `redaction`, frames are written without secrets. Unreadable frames are left out, and reported to
+    `on_problem` in another thread. Raises ProxyError if the file exists.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class CaptureFile:
         self._thread.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """Start the writing process. It ignores interrupts, and ends when it has written everything."""
+        """Start the writing process, which ignores interrupts, and ends when everything is written."""
         command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
         try:
             with self.path.open("xb") as file:
@@ -120,11 +120,11 @@ class CaptureFile:
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        """Send frames to the writing process until there are no more, and wait until it has ended."""
+        """Send frames to the writing process, and wait until the process has ended."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # raised if the process has ended early; its stderr says why
+        with suppress(OSError), process.stdin:  # raised if the process has ended early
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()
@@ -137,7 +137,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Wait for frames. Return about `_AT_ONCE` bytes of them; [] if the file is being closed and none are left."""
+        """Wait for frames. Return about `_AT_ONCE` bytes of them; [] at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)
@@ -169,7 +169,7 @@ class CaptureFile:
             rest = rest[self._process.stdin.write(rest) or 0 :]
 
     def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
-        """Return the frame without secrets. If the frame can't be read, report this and return None."""
+        """Return the frame without secrets. Report a frame that can't be read, and return None."""
         if self._redaction is None or frame.is_close:
             return frame
         try:
@@ -189,7 +189,7 @@ class CaptureFile:
 
 
 def _widen(pipe: int) -> None:
-    """Enlarge a pipe's buffer beyond the usual 64 KB if possible, so that writer and reader take turns less often."""
+    """Enlarge a pipe's buffer beyond the usual 64 KB if possible."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 

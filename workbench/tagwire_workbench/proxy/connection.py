@@ -1,7 +1,7 @@
 """A connection through a proxy, without I/O: bytes from one side go in, and bytes for the other side come out.
 
-Requests pass unchanged, and each response is paired with its request. A response that advertises addresses is held back
-until it is complete, and then rewritten. Bytes that do not form frames also pass unchanged.
+Requests, and bytes that do not form frames, pass unchanged. Each response is paired with its request. A response that
+advertises addresses is held back until it is complete, and then rewritten.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class ProxyConnection:
     def _client_id(self, frame: bytes) -> str | None:
         """Return the client ID in a request's header; None if the header can't be read.
 
-        Headers of the same API usually differ only in their correlation IDs, so the last decoded header is cached.
+        The last decoded header of each API is cached, because headers usually differ only in their correlation IDs.
         """
         start, end, known = self._headers.get(frame[:4], (b"", 0, None))
         if end and frame[PREFIX_SIZE:end] == start:
             return known
         try:
             header, end = self._proxy.registry.decode_header(frame)
-        except TagwireError:  # an unknown API, or not a request header; the frame is recorded anyway
+        except TagwireError:  # an unknown API, or not a request header
             return None
         found = getattr(header, "client_id", None)
         client_id = found if isinstance(found, str) else None
@@ -114,7 +114,7 @@ class ProxyConnection:
         return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
-        """Pass on a response whose request is unknown. Only the connection's first such response is reported."""
+        """Pass on a response whose request is unknown. Only the first one is reported."""
         if not (self._is_unpaired_noted or self._requests.is_lost):
             self._is_unpaired_noted = True
             self._note(

@@ -1,8 +1,8 @@
 """Find the frames in one direction of a connection while the bytes are passed on.
 
 The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
-until they are complete. All frames are also collected, and recorded after they have been sent. The collected bytes
-count against a `Budget` that all connections share. A frame that exceeds the budget is passed on, but not recorded.
+until they are complete. All frames are also collected and recorded, except for frames that exceed the `Budget` of
+collected bytes, which all connections share.
 """
 
 from __future__ import annotations
@@ -36,17 +36,14 @@ class Begun(NamedTuple):
     is_held: bool
     """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame and the stream offset of the frame's size.
-
-    If the frame was held back, the returned bytes are sent instead.
-    """
+    """Called with the complete frame and its stream offset. Returns the bytes to send instead of a held-back frame."""
 
 
 class Passing:
     """Finds the frames in one direction of a connection.
 
-    `begins` is called with the first bytes of each frame, at most eight. `note` is called with the description of each
-    problem. After an invalid size, all bytes pass unchanged.
+    `begins` is called with the first eight bytes of each frame. `note` is called with the description of each problem.
+    After an invalid size, all bytes pass unchanged.
     """
 
     def __init__(
@@ -72,11 +69,7 @@ class Passing:
         """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Add received bytes, and yield the bytes that can be sent on already.
-
-        Calls `ends` for each complete frame. For a frame that was held back, this happens before its bytes are yielded;
-        for any other frame, after all bytes have been yielded.
-        """
+        """Add received bytes, and yield the bytes that can be sent on. Calls `ends` for each complete frame."""
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)
         if is_between and PREFIX_SIZE <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
@@ -97,7 +90,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream. If it ends within a frame, don't record the frame, but return the bytes held back."""
+        """End the stream. Return the bytes held back if the stream ends within a frame."""
         rest: list[Bytes] = [self._prefix] if self._prefix else []
         if self._left:
             if self._is_held:
@@ -111,7 +104,7 @@ class Passing:
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
-        """Feed data that is exactly one frame, as when a small frame arrives alone."""
+        """Feed data that is exactly one frame."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
         begun = self._begins(frame[:PREFIX_SIZE])
@@ -123,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_prefix(self, going: _Going, at: int) -> int:
-        """Collect a frame's size and up to eight more bytes from `going.data`. Return the position after them."""
+        """Collect a frame's size and up to eight more bytes. Return the position after these bytes."""
         known = len(self._prefix)
         needed = _SIZE if known < _SIZE else _SIZE + min(self._size, PREFIX_SIZE)
         end = min(at + needed - known, len(going.data))
@@ -233,7 +226,7 @@ class _Going:
         self._end = end
 
     def add_before(self, prefix: bytes, end: int) -> None:
-        """Queue `prefix`, a frame's first bytes. They end at `end` in the new data, but may begin in earlier data."""
+        """Queue a frame's first bytes, which end at `end` in the new data, but may begin in earlier data."""
         if len(prefix) <= end:
             self.add(end - len(prefix), end)
         else:
@@ -241,7 +234,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Queue bytes that are not in the incoming data, such as a rewritten response or bytes that arrived earlier."""
+        """Queue bytes that are not in the incoming data, such as a rewritten response."""
         self._flush()
         self._parts += parts
 
@@ -262,7 +255,6 @@ def _joined(parts: list[Bytes]) -> bytes:
 # A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
 # By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
 # On a virtual machine, a new 4-KB page takes several microseconds, longer than it takes to pass on 4 KB.
-# The freed memory kept by a process never exceeds its peak memory use, which `CaptureFile` and `Budget` limit.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

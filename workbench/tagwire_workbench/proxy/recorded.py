@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it: a response still contains the servers' addresses instead of the proxy's."""
+    """A frame as its sender sent it, with the servers' addresses instead of the proxy's."""
 
     connection: int
     """Number of the connection, from 1."""
@@ -31,7 +31,7 @@ class RecordedFrame:
     data: bytes
     """Header and body, without the size."""
     is_close: bool = False
-    """Whether this records the end of the connection instead of a frame."""
+    """Whether this is the end of the connection instead of a frame."""
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
@@ -58,7 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return the parts of a capture line before and after the correlation ID. Cached, because many lines share them."""
+    """Return the parts of a capture line before and after the correlation ID."""
     row = {
         "run": run,
         "conn": connection,

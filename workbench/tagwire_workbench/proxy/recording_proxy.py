@@ -69,7 +69,7 @@ class RecordingProxy:
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
         """Return a new connection. The caller opens its sockets, and passes the received bytes to the connection.
 
-        `moved` maps an address that a response advertises to the one that clients should use (default: no change).
+        `moved` maps an advertised address to the address that clients should use (default: no change).
         """
         self._connections += 1
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
@@ -95,8 +95,8 @@ class RecordingProxy:
     ) -> AbstractAsyncContextManager[Address]:
         """Listen in the running event loop: `async with proxy.serving() as address`.
 
-        Port 0 means any free port. For every other server that a response advertises, the proxy listens on another free
-        port of the host, and calls `on_listening` with the new address and the server.
+        Port 0 means any free port. For every other advertised server, the proxy listens on another free port of the
+        host, and calls `on_listening` with the new address and the server.
 
         Raises ProxyError if other machines can reach the host (unless `allow_remote` is set), if the address is not
         available, or if a server is the proxy itself.

@@ -1,8 +1,8 @@
 """A proxy on sockets: a listener for each server, and a link between two sockets for each client.
 
-The module `connection` decides which bytes to send; this module only reads and writes the sockets. If the buffer of one
-side is full, reading from the other side pauses, so memory is limited. When one side has finished sending, the other
-side is notified, and may continue to send.
+The module `connection` decides which bytes to send; this module only reads and writes the sockets. Reading from one
+side pauses while the buffer of the other side is full. When one side has finished sending, the other side is notified,
+and may continue to send.
 
 This module uses asyncio protocols instead of streams, because streams would copy all bytes once more.
 """
@@ -80,7 +80,7 @@ class _Listeners:
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # Don't use asyncio's `create_server`, which is a coroutine: the listener must exist before its address is sent.
+        # The listener must exist before its address is sent, so don't use the coroutine `create_server`.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -106,10 +106,7 @@ class _Listeners:
         )
 
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
-        """Return the proxy's address for an advertised server, listening on a new port if necessary.
-
-        The host is the one to which the client connected.
-        """
+        """Return the proxy's address for an advertised server, listening on a new port if necessary."""
         server = Address(host, port)
         if self.is_ours(server, came_to):
             return host, port
@@ -126,7 +123,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Report that the proxy can't open more listeners, but only for the first server: there may be thousands."""
+        """Report once that the proxy can't open more listeners."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"the addresses of {server} and further servers are not replaced: {reason}")
@@ -173,7 +170,7 @@ class _Link:
         self.connection: ProxyConnection | None = None
 
     def begin(self) -> None:
-        """Connect to the server. Nothing is read from the client until the server has accepted the connection."""
+        """Connect to the server. Read nothing from the client until the server has accepted the connection."""
         transport = self.client.transport
         assert transport is not None
         came_to = transport.get_extra_info("sockname")[0]
@@ -245,9 +242,9 @@ class _Side(asyncio.Protocol):
         self._send_on(self.receive(data))
 
     def eof_received(self) -> bool:
-        """Tell the other side that this side has finished sending. The other side may continue to send."""
+        """Tell the other side that this side has finished sending."""
         self._end()
-        return True  # keeps the socket open, which asyncio would otherwise close
+        return True  # keep the socket open
 
     def pause_writing(self) -> None:
         self.other.pause("writing")
@@ -256,7 +253,7 @@ class _Side(asyncio.Protocol):
         self.other.resume("writing")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the other side: immediately after an error, otherwise when its queued bytes have been sent."""
+        """Close the other side: at once after an error, or else after its queued bytes have been sent."""
         self.is_closed = True
         self._end()
         self._link.close()
@@ -267,7 +264,7 @@ class _Side(asyncio.Protocol):
     # The link calls the following methods.
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side for the reason `why`. To continue, call `resume` for each such reason."""
+        """Stop reading from this side until `resume` is called for each reason."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
@@ -292,6 +289,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # loop even if nothing can be sent, because generating the parts records the frames
+        for part in parts:  # generating the parts also records the frames
             if to is not None and not to.is_closing():
                 to.write(part)

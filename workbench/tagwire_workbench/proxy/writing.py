@@ -1,17 +1,15 @@
 """The process that writes a capture file. It runs as a script and imports nothing from tagwire.
 
-Formatting hex digits and compressing are done in a separate process, because only one thread of a process runs Python
-at a time, so another thread would delay the traffic. The process ends when its input ends, so the file becomes complete
-even if the proxy is killed.
+A thread of the proxy would delay the traffic, because only one thread of a process runs Python at a time. The process
+ends when its input ends, so the file becomes complete even if the proxy is killed.
 
 Each frame on standard input consists of two four-byte sizes, the start of the frame's line in the file, and the bytes
-to append to it as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A
-member that becomes large in less than half a second is stored uncompressed: zlib compresses only 40 MB of frames a
-second, and the traffic must not wait for it.
+to append as hex digits. Standard output is the file, which grows by whole gzip members, at least twice a second. A
+member that becomes large in less than half a second is stored uncompressed, because zlib compresses only 40 MB of
+frames a second.
 
-Pages of the file that are already on disk are removed from the page cache, because they won't be read soon and would
-displace more useful pages. On a virtual machine, this also saves most of the writing time: the removed pages are reused
-for new data, whereas a page of memory that the guest has not used lately costs about 15 us.
+Pages of the file that are already on disk are removed from the page cache. On a virtual machine, this saves most of the
+writing time, because the removed pages are reused for new data.
 """
 
 import os
@@ -31,7 +29,7 @@ _BLOCK: Final = 0xFFFF
 """Maximum number of bytes in a stored deflate block."""
 _PIECE: Final = _BLOCK // 2
 _MEMBER: Final = 1 << 20
-"""A gzip member with this many frame bytes ends before `_PERIOD` is over. Longer writes would delay the traffic."""
+"""Maximum number of frame bytes in a gzip member. Longer writes would delay the traffic."""
 _CACHED: Final = 1 << 27
 """Number of bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
@@ -40,7 +38,7 @@ _GZIP_HEADER: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield (lines to compress, is_full) for each gzip member. `is_full` means that the member has its maximum size."""
+    """Yield (lines to compress, whether the member has its maximum size) for each gzip member."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -61,7 +59,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield (frame size, chunks of the output line) for each complete frame in `waiting`, then remove the frames."""
+    """Yield (frame size, chunks of the output line) for each complete frame in `waiting`, and remove the frames."""
     at = 0
     while len(waiting) - at >= _SIZES_LENGTH:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -85,7 +83,7 @@ def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield an uncompressed gzip member with this content. Compressing it with zlib would take four times as long."""
+    """Yield an uncompressed gzip member with this content. zlib compression would take four times as long."""
     yield _GZIP_HEADER
     size = check = 0
     for piece in pieces:
@@ -101,7 +99,7 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 def _write(data: bytes) -> None:
     """Append all bytes to the capture file, which is this process's standard output.
 
-    If that fails, restore the size that the file had before, and raise OSError.
+    If that fails, restore the file's size, and raise OSError.
     """
     rest = memoryview(data)
     try:
@@ -112,7 +110,7 @@ def _write(data: bytes) -> None:
             end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
             os.ftruncate(1, end)
         raise
-    with suppress(AttributeError, OSError):  # raised if the system or the type of file doesn't support this
+    with suppress(AttributeError, OSError):  # raised if `posix_fadvise` is not supported
         # `posix_fadvise` keeps unwritten pages in the cache, but starts writing them to disk. The next call drops them.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
@@ -126,7 +124,7 @@ def main(is_compressed: bool) -> None:
         _write(b"".join(pack(pieces) if is_compressed else pieces))
         is_empty = False
     if is_compressed and is_empty:
-        _write(b"".join(_compressed([])))  # an empty member, because gzip rejects a file without members
+        _write(b"".join(_compressed([])))  # gzip rejects a file without members
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.replaying.id_mapping import IdMapping
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
-"""Fields that are never compared, because they depend on a server's load, or on the growth of its metadata log."""
+"""Fields that are never compared, because they depend on a server's load or metadata log."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _HEADER: Final = "header."
 
@@ -38,7 +38,7 @@ class Ignored:
     def __init__(self, registry: "Registry", paths: Iterable[str], responses: Collection["type[Message]"]) -> None:
         """Parse `paths`, the paths of fields to ignore. Raises SelectionError for a path that no response has.
 
-        Hosts and ports of brokers are ignored too, because the requests are sent to a different server.
+        Hosts and ports of brokers are always ignored.
         """
         self._paths = [_parsed(registry, text, responses) for text in paths]
         self._paths += [
@@ -92,7 +92,7 @@ def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
 
 
 def response_name(registry: "Registry", api_key: int) -> str:
-    """Return the name of the response to an API. For an API unknown to the package, return its key as text."""
+    """Return the name of the response to an API, or "API" and the key if the package doesn't have the API."""
     try:
         return registry.response(api_key).NAME
     except UnknownMessageError:
@@ -110,8 +110,8 @@ def answer_differences(
 ) -> list[FieldDifference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. `id_mapping` maps the recorded server's IDs
-    (such as topic IDs) to the other server's. This function adds the IDs that the two responses contain.
+    If the recorded response can't be read, only the bytes are compared. The IDs in the two responses, such as topic
+    IDs, are added to `id_mapping`.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -131,7 +131,7 @@ def answer_differences(
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal. Times in control batches are ignored, because the server sets them."""
+    """Return whether two values are equal, ignoring times in control batches, which the server sets."""
     if same(one, other) or not (isinstance(one, bytes) and isinstance(other, bytes)):
         return same(one, other)
     try:
@@ -148,10 +148,7 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether to send a request again: its response has errors, and all of them are retriable.
-
-    Return False if the recorded response also has only retriable errors.
-    """
+    """Return whether to send a request again: all its errors are retriable, unlike the recorded ones."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -1,8 +1,8 @@
 """Map IDs that servers assign, so that requests contain the target server's IDs instead of the recorded ones.
 
-Kafka topics, group members, producers and sessions have IDs. Each server assigns its own IDs, and rejects unknown ones.
-So if the ID in a response differs from the recorded ID, the new ID replaces the recorded one in all later requests and
-expected responses. Epochs are mapped in the same way, each together with the ID in the same struct.
+Each server assigns its own IDs to topics, group members, producers and sessions, and rejects unknown IDs. If the ID in
+a response differs from the recorded ID, the new ID replaces the recorded ID in all later requests and expected
+responses. Epochs are mapped in the same way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # a group's leader; a partition's leader is a number, which isn't mapped
+    "leader": "member",  # a group's leader; partition leaders are numbers
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
@@ -52,10 +52,10 @@ class IdMapping:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Map recorded IDs to received IDs by comparing two responses. IDs that are already mapped stay unchanged.
+        """Map recorded IDs to received IDs by comparing two responses.
 
-        An ID that occurs in both responses is mapped to itself. Other IDs are paired if the structs that contain them
-        have equal names (`_NAMES`), such as topic names.
+        An ID that occurs in both responses is mapped to itself. Other IDs are paired if their structs have equal names
+        (`_NAMES`), such as topic names.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)
@@ -92,7 +92,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the target server's IDs, or the same object if nothing changes."""
+        """Return a recorded message or struct with the target server's IDs."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
@@ -153,7 +153,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Pair recorded elements with received elements: first those with equal keys, then the others by position."""
+    """Pair recorded elements with received elements: by equal keys, and the others by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(
@@ -173,7 +173,7 @@ def _is_id(row: "FieldRow", value: object) -> bool:
 
 
 def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
-    """Yield (kind, ID) for each ID in a struct and its nested structs. An example of a kind is "producer"."""
+    """Yield (kind, ID), such as ("producer", 7), for each ID in a struct and its nested structs."""
     for row in holder.FIELDS:
         value = getattr(holder, row.name)
         if _is_id(row, value):

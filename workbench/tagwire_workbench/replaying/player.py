@@ -1,6 +1,7 @@
 """Replay a capture: send its recorded requests to a server, and receive the responses.
 
-Responses are read continuously, so that the server never blocks. Responses without a recorded counterpart are dropped.
+Responses are read continuously, so that the server never blocks. Responses to requests without a recorded response are
+dropped.
 """
 
 import asyncio
@@ -48,10 +49,7 @@ _KEYS: Final = (
 )
 """Fields that identify an array element. They are used if the message class doesn't define the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Fields whose values are assigned by the server, so another server may return other values.
-
-Recorded and received elements are paired by these fields only if no other field identifies the elements.
-"""
+"""Fields whose values the server assigns. They are used only if no other field identifies the elements."""
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
@@ -81,8 +79,8 @@ def _key(element: Struct, names: Sequence[str]) -> str:
     return repr([getattr(element, name) for name in names])
 
 
-# The steps of a capture are played in recorded order, so requests keep their order across connections.
-# Otherwise, the player could wait forever for a response that the server sends only after another client's request.
+# Requests keep their recorded order across connections. Otherwise, the player could wait forever for a response that
+# the server sends only after another client's request.
 
 
 class RecordedEvent(NamedTuple):
@@ -90,7 +88,7 @@ class RecordedEvent(NamedTuple):
 
     line: int
     connection: str
-    """The identity of the connection: the values of `run` (the recording) and `conn` in the capture."""
+    """The connection: the values of `run` (the recording) and `conn` in the capture."""
     is_request: bool
     key: int | None
     """The correlation ID of a response; None in protocols that match responses by order."""
@@ -98,11 +96,11 @@ class RecordedEvent(NamedTuple):
     version: int
     data: bytes
     time: float | None
-    """Time in seconds; None if the line of the capture contains no time."""
+    """Time in seconds; None if the capture contains no time."""
     request: bytes = b""
-    """The recorded request to which this response belongs."""
+    """The recorded request of this response."""
     is_close: bool = False
-    """Whether the connection closed here."""
+    """Whether this is the end of the connection."""
     unit: str = "line"
     """What `line` counts: "line" or, in a network capture, "frame"."""
 
@@ -116,7 +114,7 @@ def steps(
 ) -> Iterator[RecordedEvent]:
     """Yield the steps of a capture. Raises CaptureError for a frame that is too short to have a correlation ID.
 
-    Gaps in a network capture, and responses without a recorded request, are passed to `left_out`, not yielded.
+    Gaps in a network capture, and responses without a recorded request, are passed to `left_out` instead.
     """
     pairing = Pairing[bytes](registry)
     for frame in frames:
@@ -171,9 +169,9 @@ async def play(
 ) -> AsyncGenerator[ReplayedAnswer]:
     """Send the requests of a capture, and yield an answer for each recorded response.
 
-    `sent` returns the bytes to send for a recorded request. With `is_paced`, requests are never
-    sent earlier than recorded, relative to the start. A request is repeated while `is_retriable` is true for its
-    answer, for at most `retry` seconds. Raises UnreachableServerError if a connection can't be opened.
+    `sent` returns the bytes to send for a recorded request. With `is_paced`, requests are sent at the recorded pace. A
+    request is repeated while `is_retriable` is true for its answer, for at most `retry` seconds. Raises
+    UnreachableServerError if a connection can't be opened.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
@@ -223,14 +221,14 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[RecordedEvent]) -> Callable[[RecordedEvent], float]:
-    """Return a function that computes how many seconds to wait before a step, to keep the recorded pace."""
+    """Return a function that computes how many seconds to wait before a step."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
 
 
 class _Connection:
-    """A connection to the server. After a failure, nothing more is sent on it."""
+    """A connection to the server. Nothing more is sent after a failure."""
 
     def __init__(
         self,
@@ -253,7 +251,7 @@ class _Connection:
         return None not in self._awaited
 
     async def send(self, frame: bytes, *, again: bool = False) -> None:
-        """Send a request. Errors are not raised here: `answer` reports them."""
+        """Send a request. Errors are reported by `answer`."""
         if self._failure:
             return
         if again:
@@ -267,7 +265,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: RecordedEvent) -> ReplayedAnswer:
-        """Wait for the server's response. If none arrives in time, return the reason, and give up the connection."""
+        """Wait for the server's response. If no response arrives in time, give up the connection."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):

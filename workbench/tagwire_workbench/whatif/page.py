@@ -1,7 +1,6 @@
 """Render the results as a self-contained HTML page.
 
-All strings and numbers are computed in this module; the template only inserts them. Bars are plain HTML elements, and
-colors follow the viewer's light or dark mode.
+All strings and numbers are computed in this module; the template only inserts them.
 """
 
 import math
@@ -16,9 +15,6 @@ from tagwire.text_format import count
 from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
-# Bar plots for the page. This module computes positions and widths as percentages; the template inserts them.
-# Plots of values that can be compared use the same scale.
-
 _MOST_TICKS = 5
 
 
@@ -26,7 +22,7 @@ class Bar(NamedTuple):
     """A bar of a plot. Its start and width are percentages of the plot's width."""
 
     kind: str
-    """The CSS class of the bar, which depends on what it shows."""
+    """The CSS class of the bar."""
     left: float
     width: float
     is_loss: bool
@@ -79,7 +75,7 @@ def scale_of(values: Iterable[float], unit: str) -> Scale:
 
 
 def _step(least: float) -> float:
-    """Return the lowest of the numbers 1, 2, 5, 10, 20, ... that is at least `least`."""
+    """Return the lowest number in 1, 2, 5, 10, 20, ... that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least)
 

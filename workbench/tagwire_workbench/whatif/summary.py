@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import TableColumn, print_table
 
 
 class SummaryTable(NamedTuple):
-    """A table of the report. Each row summarizes the batches that have something in common, such as their codec."""
+    """A table of the report. Each row summarizes a group of batches, such as those with the same codec."""
 
     title: str
     rows: list[tuple[str, Measure]]
@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the measured batches by `name(kind)`. Return (group, measure) pairs, the largest saving first."""
+        """Return (group, measure) pairs for the batches grouped by `name(kind)`, the largest saving first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_compressed, row[0]))
 
     @property
@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def header_saved(self) -> list[tuple[int, int]]:
-        """Pairs (bytes saved in the batch header, number of batches that save this), in ascending order."""
+        """Pairs (bytes saved in the batch header, number of batches), in ascending order."""
         return sorted(self.total.header_saved.items())
 
     @property
