@@ -131,7 +131,7 @@ def command(
 def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
     """Return the frames that were recorded on connections to `server`.
 
-    Raises click.BadParameter if there are none.
+    Raises click.BadParameter if there are no such frames.
     """
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _FEW: Final = 16
-"""The values of a field with more different values than this are not compared."""
+"""Maximum number of different values per field to compare."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a value if it isn't the default, and add it to `values`."""
+        """Add a value to `values`, and count it unless it is the default."""
         self.used += not same(value, self.default)
         if self.values is None:
             return

@@ -52,8 +52,8 @@ class FuzzInput(NamedTuple):
 class InputFraming:
     """The format of a fuzz input's bytes. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
-    With `message` and `version`, all inputs contain this message in this version. Otherwise, each input must begin with
-    an API key and version (`prefix="key"`) or with a request header (`frames=True`). Raises FramingError if nothing
+    With `message` and `version`, all inputs contain this message in this version. Otherwise, each input must contain
+    an API key and version (`prefix="key"`) or a request header (`frames=True`). Raises FramingError if nothing
     identifies the message, and UnsupportedVersionError if the message has no such version.
     """
 

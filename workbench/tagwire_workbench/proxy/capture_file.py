@@ -41,8 +41,8 @@ class CaptureFile:
     """A new capture file; gzipped if its name ends in .gz.
 
     `run` names the recording in each line; the default is the time. `label` names the clients; the default is their
-    client IDs. With a `redaction`, frames are written without secrets. Unreadable frames are left out, and reported to
-    `on_problem` in another thread. Raises ProxyError if the file exists.
+    client IDs. With a `redaction`, frames are written without secrets, and unreadable frames are left out and reported
+    to `on_problem` in another thread. Raises ProxyError if the file exists.
     """
 
     def __init__(
