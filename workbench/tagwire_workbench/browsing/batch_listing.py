@@ -144,7 +144,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # unless the last batch of a growing log is incomplete
+            if not (self._follows and error.rule == _CUT):  # except an incomplete batch of a growing log
                 self._add_rest(number, position, segment)
                 self._next[number] = None
         yield True

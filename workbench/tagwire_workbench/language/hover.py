@@ -35,7 +35,7 @@ class Hover(NamedTuple):
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
     """Return the hover at an offset; None if there is none. Invalid source does not raise an error.
 
-    `message` is the parsed spec; None if the spec has errors. `rules` lists the IDs of rules broken at the offset.
+    `message` is the parsed spec; None if it has errors. `rules` lists the IDs of rules broken at the offset.
     """
     tree = TextTree(text)
     found = _of_key(tree, offset) or _of_value(tree, offset, message)

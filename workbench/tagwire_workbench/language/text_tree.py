@@ -44,7 +44,7 @@ class Value:
     parent: "Value | None" = None
     """The object or list that contains the value."""
     entry: "KeyEntry | None" = None
-    """The entry of the parent object that contains the value; None in a list."""
+    """The parent object's entry that contains the value; None in a list."""
     entries: "list[KeyEntry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 

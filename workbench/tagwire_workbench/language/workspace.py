@@ -61,7 +61,7 @@ def may_be_used(data: bytes) -> bool:
 
 
 def needs_other_specs(data: bytes) -> bool:
-    """Return whether a spec may use registers or shared structs of other specs, without parsing the spec."""
+    """Return whether a spec may use other specs' registers or shared structs, without parsing the spec."""
     return uses_registers(data) or b'"imports"' in data
 
 

@@ -89,7 +89,7 @@ class ProxyConnection:
     def _client_id(self, frame: bytes) -> str | None:
         """Return the client ID in a request's header; None if the header can't be read.
 
-        The last decoded header of each API is cached, because headers usually differ only in their correlation IDs.
+        The last decoded header of each API is cached: headers usually differ only in their correlation IDs.
         """
         start, end, known = self._headers.get(frame[:4], (b"", 0, None))
         if end and frame[PREFIX_SIZE:end] == start:

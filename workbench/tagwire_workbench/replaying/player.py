@@ -1,7 +1,6 @@
 """Replay a capture: send its recorded requests to a server, and receive the responses.
 
-Responses are read continuously, so that the server never blocks. Responses to requests without a recorded response are
-dropped.
+Responses are read continuously, so that the server never blocks. Responses without a recorded counterpart are dropped.
 """
 
 import asyncio
@@ -100,7 +99,7 @@ class RecordedEvent(NamedTuple):
     request: bytes = b""
     """The recorded request of this response."""
     is_close: bool = False
-    """Whether this is the end of the connection."""
+    """Whether the connection closed here."""
     unit: str = "line"
     """What `line` counts: "line" or, in a network capture, "frame"."""
 
