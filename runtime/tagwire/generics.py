@@ -1,7 +1,6 @@
 """A `Generic` for classes whose type parameters matter only to type checkers. Importing `typing` would be slow.
 
-At run time, a parameter may be anything, such as the name of a class that is not imported: generated requests extend
-`Message["RequestHeader"]`.
+At run time, a parameter may be anything, such as a class name: generated requests extend `Message["RequestHeader"]`.
 """
 
 from __future__ import annotations

@@ -57,10 +57,7 @@ class _FrameSelection:
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return, for each path, the version of the struct that contains its last field.
-
-        A struct that is shared between messages has its own versions. `version` is the version of the message body.
-        """
+        """Return, for each path, the version of the struct that contains its last field."""
         header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(header_row), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
@@ -104,7 +101,7 @@ class _FrameSelection:
             nonlocal new_header
             result = function(*self._merged(header_row, body))
             if result is DROP:
-                return DROP  # `rewrite` rejects this: the selected row is the whole frame, which can't be dropped
+                return DROP  # `rewrite` raises an error for this
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -124,7 +121,7 @@ class _FrameSelection:
 
 
 class RequestSelection(_FrameSelection):
-    """Selects fields of requests; see `Registry.select_request`. The request's version is read from its header."""
+    """Selects fields of requests; see `Registry.select_request`."""
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.request_header, paths)

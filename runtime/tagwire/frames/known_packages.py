@@ -1,7 +1,7 @@
 """The generated packages that the runtime loads by name, on first use.
 
 Generated packages import the runtime, so the runtime must not import them; import-linter contracts enforce this. The
-contracts can't detect imports by name, so only this module may contain names of generated packages. A test checks that.
+contracts can't detect imports by name, so only this module may contain names of generated packages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RECORD_FORMATS: Final = {
 """A dict from names of record formats to (package, class name)."""
 
 HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
-"""Paths of the fields that contain a header key of KIP-82's first draft. Each begins with a record format's name."""
+"""Paths of the fields that contain a header key of KIP-82's first draft."""
 
 
 def kafka_messages() -> Registry:

@@ -76,7 +76,7 @@ def best_version(message: type[Message] | Message, theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: type[Message], version: int) -> bool:
-    """Return whether encoding in this version never silently drops a value: it has every ignorable field."""
+    """Return whether encoding in this version never silently drops a value."""
     from tagwire.message.field_table import layout_of
 
     return _rejects(layout_of(cls, version).root)
@@ -103,10 +103,9 @@ def _versions(lowest: int, highest: int) -> Versions:
 
 # How peers announce the versions that they support, in protocols with a request such as Kafka's ApiVersions.
 #
-# Each of these protocols has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields. All
-# other information is in the specs. If a peer does not support the version of an ApiVersions request, it sends a
-# fallback response. The attribute `FALLBACK` of the response's class specifies the version and the error code of that
-# response. A newer client can then ask again (KIP-511).
+# If a peer does not support the version of an ApiVersions request, it sends a fallback response, so that a newer client
+# can ask again (KIP-511). The attribute `FALLBACK` of the response's class specifies that response's version and error
+# code.
 
 
 class Announcement(NamedTuple):

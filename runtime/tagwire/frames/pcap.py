@@ -133,7 +133,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Begin a new connection at the broker's SYN packet. First yield the remaining responses of the old one."""
+        """Yield the remaining responses, then begin a new connection at the broker's SYN packet."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
@@ -166,16 +166,15 @@ def network_frames(
     """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
-    the order matters. After a gap, a request is recognized by its API key and version: the registry must have them or,
-    without a registry, they must be small numbers. Raises MissingExtraError without the extra `pcap`. If the file can't
-    be read, yields the frames before the error, then raises CaptureError.
+    the order matters. Raises MissingExtraError without the extra `pcap`. If the file can't be read, yields the frames
+    before the error, then raises CaptureError.
     """
     connections: dict[str, _Connection] = {}
     failure = None
     try:
         for segment in tcp_segments(file):
             yield from _frames_of(segment, port, connections, registry)
-    except CaptureError as error:  # save it, to yield the frames that are still held back first
+    except CaptureError as error:  # raised below, after the remaining frames
         failure = error
     for connection in connections.values():
         yield from connection.close()

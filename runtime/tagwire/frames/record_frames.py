@@ -1,14 +1,13 @@
-"""Encode and decode log records, which store a message after a prefix. The prefix identifies the message type.
+"""Encode and decode records of Kafka's internal topics and metadata logs.
 
-Records of Kafka's internal topics and of its metadata logs have no header. Instead, they have one of three prefixes:
+These records have no header. Instead, they have one of three prefixes:
 
     key        the key of a record in a coordinator log: int16 record type, then the body, always in version 0
     value      the value of a record in a coordinator log: int16 version, then the body; the type is in the key
     metadata   a record in a metadata log: uvarint frame version (1), uvarint API key, uvarint version, then the body
 
 Different coordinators use the same record types for different messages, so readers must know from which log a record
-comes. A tombstone is a coordinator record with a null value: it deletes the record with its key, has no version, and
-decodes to no message.
+comes. A tombstone is a coordinator record with a null value: it deletes the record with its key.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
@@ -93,7 +92,7 @@ def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Fr
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]
     if version > cls.VERSIONS.highest and not options["strict"]:
-        version = cls.VERSIONS.highest  # safe: newer versions only add fields at the end, which are ignored here
+        version = cls.VERSIONS.highest  # newer versions only add fields at the end
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)
@@ -104,8 +103,8 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
 
     In the coordinator logs ("group", "transaction", "share"), `data` is a record's key if `key` is None. If `key`
     is given (as bytes or message), `data` is the record's value. A value of None is a tombstone: the Frame then has
-    message None and version -1. Raises DecodeError for invalid bytes and for None in a log without tombstones,
-    UnsupportedVersionError, and TagwireError for an unknown log.
+    message None and version -1. Raises DecodeError for invalid bytes, UnsupportedVersionError, and TagwireError for
+    an unknown log.
     """
     record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:

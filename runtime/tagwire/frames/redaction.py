@@ -34,7 +34,7 @@ class Redaction:
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # There is nothing to redact. But bytes that aren't this message may be secret, so raise an error for them.
+            # Decode the message only to raise an error for invalid bytes, because they may be secret.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
@@ -60,10 +60,10 @@ class Redaction:
     def _empty(self, field: FieldRow, value: Any) -> Any:
         if value is None:
             return None
-        if isinstance(value, list):  # the path enters an array, so the value is a list with one item for each element
+        if isinstance(value, list):
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # unique keys must differ, but emptied ones would be equal
+            keeps = self._same_length and not field.unique  # emptied keys would not be unique
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)
@@ -72,7 +72,7 @@ class Redaction:
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
-        return b"" if default is None else default  # for records fields, the default is null, so use empty bytes
+        return b"" if default is None else default  # the default of records fields is null
 
     def _emptied_struct(self, value: Struct) -> Struct:
         """Empty all fields of a struct. Null fields stay null, so that unions stay valid."""
@@ -82,7 +82,7 @@ class Redaction:
 
 
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
-    """Yield the paths of a class's sensitive fields, in the form that `tagwire.select` takes.
+    """Yield the paths of a class's sensitive fields, for `tagwire.select`.
 
     Two kinds of arrays are redacted as a whole: arrays of arrays, because no path leads into them, and arrays with
     sensitive unique keys, because emptied keys would be duplicates.

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    # Never imported at run time; type checkers bundle `typing_extensions`.
+    # Type checkers bundle `typing_extensions`.
     from typing_extensions import TypedDict, TypeVar, Unpack
 
     from tagwire._engine import FramePlan
@@ -151,9 +151,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> tuple[RequestH, int]:
         """Decode the header of a request frame; return it and the offset of the body.
 
-        Also works if the request class does not have the version, so that a broker can still answer. For an unknown API
-        key, only the fields that all header versions have are decoded (for Kafka: API key, version, correlation ID and
-        client ID), and the returned offset is the end of these fields. Raises DecodeError for an invalid header.
+        Also works for an unknown version, so that a broker can still answer. For an unknown API key, only the fields
+        that all header versions have are decoded, and the returned offset is the end of these fields. Raises
+        DecodeError for an invalid header.
         """
         header = self.request_header
         try:
@@ -294,7 +294,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Make a `FramePlan` for frames with this header and message version, and store it in `plans` for later calls.
 
         With this plan, the native engine reads or writes the header and the message of a frame in one call.
-        Does nothing if the header or the message has no native serializer, or if `cls` belongs to another package.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
         parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)

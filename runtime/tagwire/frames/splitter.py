@@ -1,8 +1,8 @@
 """Split a stream of bytes into frames, without I/O.
 
 A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes chunks of any size from a socket
-or file, and yields whole frames, in time linear in the number of bytes. A large frame is copied only once, because a
-second copy would need new memory, and allocating this memory takes longer than copying the bytes.
+or file, and yields whole frames, in time linear in the number of bytes. A large frame is copied only once, because
+allocating memory for a second copy takes longer than copying the bytes.
 """
 
 from collections.abc import Iterator

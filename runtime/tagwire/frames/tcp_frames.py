@@ -1,9 +1,8 @@
 """Find the frames in one direction of a TCP connection, even if some of the bytes were not captured.
 
 As long as no bytes are missing, each frame's size leads to the next frame. This still works if all missing bytes belong
-to a single frame whose size is known. After any other gap, the module searches for the next frame. It looks for a size
-and a header that is plausible for this connection; after that frame, another such header or the end of a segment must
-follow. Skipped bytes are reported as `LostBytes`.
+to a single frame whose size is known. After any other gap, the module searches for a size and a plausible header. After
+that frame, another such header or the end of a segment must follow. Skipped bytes are reported as `LostBytes`.
 
 The search reads each byte once, and never keeps more bytes in memory than the size of the largest frame.
 """
@@ -39,8 +38,7 @@ class LostBytes(NamedTuple):
 class RequestHeaders:
     """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` counts, for each correlation ID, the requests that still wait for a response. It is the same object as
-    the `waiting` of the connection's `ResponseHeaders`.
+    `waiting` counts, for each correlation ID, the requests that still wait for a response.
     """
 
     width: Final = 12
@@ -92,7 +90,7 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether requests are waiting. If so, a matching correlation ID is very unlikely to be a coincidence."""
+        """Whether requests are waiting."""
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -178,8 +176,7 @@ class _Search:
     def _trim(self) -> None:
         """Drop the bytes before the first possible frame.
 
-        Dropping bytes is slow. So while possible frames are waiting for more bytes, this method drops nothing until
-        the data has doubled in size.
+        Dropping bytes is slow, so wait until the data has doubled in size.
         """
         if self._waiting and len(self.data) < self._trimmed:
             return
@@ -187,7 +184,7 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # Subtracting the same number from all entries keeps their order, so the list is still a heap.
+        # The list stays a heap, because the entries keep their order.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
@@ -274,7 +271,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that will never be confirmed, because a gap or the end of the data follows them."""
+        """Yield the complete frames before a gap or the end of the data."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._loss()

@@ -1,9 +1,8 @@
 """Find the messages that unknown bytes may be: try every message of a package, and rank the results.
 
 The first bytes of a request identify it. Responses and messages without a header have no such bytes, so every message
-is tried. A message is a candidate if it decodes completely in strict mode, and often there are several candidates.
-`plausibility` ranks them by their values. The difference in cost between the first and the second candidate shows how
-reliable the result is. Record batches have checksums, so they are recognized with certainty.
+is tried. A message is a candidate if it decodes completely in strict mode. `plausibility` ranks the candidates by their
+values. Record batches have checksums, so they are recognized with certainty.
 
 Versions of a message that decode the bytes to the same values form one candidate, because nothing distinguishes them.
 """
@@ -30,9 +29,9 @@ CLEARLY: Final = 16.0
 """The best candidate is certain if it is this many bits cheaper (65,000 times as likely) than the next."""
 
 _ALONE: Final = 30.0
-"""The bits added to the cost of a message without a header, which is rarer than a request or response."""
+"""The bits added to the cost of a message without a header, because such messages are rare."""
 _FAULT: Final = 24.0
-"""The cost in bits of an error. The unread bytes after it have their own cost."""
+"""The cost in bits of an error."""
 _SMALLEST_BATCH: Final = 26
 """The size in bytes of the smallest batch: a v0 message without key and value."""
 _HIGHEST_MAGIC: Final = 2
@@ -126,9 +125,9 @@ class Guess:
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
     """Return the messages of `registry` that `data` may be. `data` is any bytes-like object, without a frame size.
 
-    Candidates are sorted by the cost of their values, lowest first. They are strict decodings of all bytes, except
-    that a request with a complete header is listed even if its body is damaged. If nothing decodes completely, the best
-    partial decodings are listed. Raises ValueError for a kind that is not in `KINDS`.
+    The most likely candidates come first. A request with a complete header is listed even if its body is damaged. If
+    nothing decodes completely, the best partial decodings are listed. Raises ValueError for a kind that is not in
+    `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
@@ -210,7 +209,7 @@ class _Work:
         yield Candidate("batches", None, (), seen, bits, facts)
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the best candidates that decode only in part. Called only if nothing decodes completely."""
+        """Yield the best candidates that decode only in part."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message

@@ -3,8 +3,7 @@
 Real messages contain the values that people and programs use: small numbers, zeros, -1, names made of letters, known
 error codes. Decoded as the wrong message, the same bytes become large numbers and unreadable strings. So common values
 cost few bits and rare values many, and the cheaper decoding is more likely: one bit less means twice as likely. This is
-minimum description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by hand and tried
-on captured traffic; they are not measurements.
+minimum description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by hand.
 """
 
 from collections.abc import Callable
@@ -42,7 +41,7 @@ NameOf = Callable[[int], "str | None"]
 
 
 def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | None = None) -> float:
-    """Return the cost of a decoded message in bits. Bytes after an error cost more than any field.
+    """Return the cost of a decoded message in bits.
 
     `error_name` returns the name of an error code, or None for an unknown code.
     """
@@ -90,9 +89,8 @@ class _Field:
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
     """Return the cost of a header or body in bits.
 
-    A field costs less if it has the same value as in the previous array element. Values are compared by their
-    encodings. A `Node` is created only for a value whose cost is not known yet, because a large message may have a
-    million values.
+    A field costs less if it has the same value as in the previous array element. A `Node` is created only for a value
+    whose cost is not known yet, because a large message may have a million values.
     """
     cost = 0.0
     spans, data = part.spans, part.spans.data
@@ -135,7 +133,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # the node of a struct has the value True, which costs nothing
+        return 1.0 if kind == "bool" else 0.0  # the value of a struct's node is True
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)
@@ -145,7 +143,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # a float costs 8 bits per byte: all bit patterns count as equally likely
+    return 8.0 * node.header_length  # a float
 
 
 def _error_code(value: int, name_of: NameOf) -> float:

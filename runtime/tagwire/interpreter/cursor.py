@@ -80,7 +80,7 @@ class LayoutCursor:
     def open(self, what: "Type | str", offset: int) -> None:
         """Open a span (a range of bytes) if a trace is recorded.
 
-        `what` is the layout type of the value in the span, or a description such as `tag 3`.
+        `what` is the type of the value, or a description such as `tag 3`.
         """
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)

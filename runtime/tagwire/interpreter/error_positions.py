@@ -1,9 +1,8 @@
 """Raise the error for an error position from the native engine.
 
 After an error, the native engine makes a separate pass (`_native/engine/walk.h`), which returns an `ErrorPosition`:
-what is invalid, and what the interpreter needs to resume reading there. The interpreter then raises the error at
-once. So only the interpreter contains error texts, and reporting an error takes no longer than reading one field,
-however many bytes precede it.
+what is invalid, and what the interpreter needs to resume reading there and raise the error. So only the interpreter
+contains error texts.
 """
 
 from enum import IntEnum
@@ -50,10 +49,7 @@ def reject_bytes(layout: Layout, data: bytes, position: ErrorPosition, limits: L
 
 
 def read_on(reader: LayoutReader, position: ErrorPosition) -> None:
-    """Resume reading at the error's position, so that the reader raises the error.
-
-    If the reader records a trace, its recorder must already contain the spans before that position.
-    """
+    """Resume reading at the error's position, so that the reader raises the error."""
     stage, path, reader.pos, reader.end, tag, size, counts = position
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if stage == ErrorStage.MESSAGE_END:
@@ -103,10 +99,7 @@ def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, s
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and the initial `Scopes` of a reader that starts there.
-
-    The scopes contain an empty dict for each enclosing struct, because the reader has not read any values yet.
-    """
+    """Return the type at `path`, and the initial `Scopes` of a reader that starts there."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

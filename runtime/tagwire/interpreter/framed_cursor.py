@@ -38,16 +38,16 @@ class FramedCursor(LayoutCursor):
     compressed_at: int | None = None
     """While compressed bytes are read, the offset at which they begin in the input; otherwise None."""
     good: Good = MappingProxyType({})
-    """The array elements that the native engine has read before an error; they are not read again."""
+    """The array elements that the native engine has read before an error."""
     error_at = 0
-    """The position of the last error. In decompressed bytes, it is counted from the beginning of these bytes."""
+    """The position of the last error, in the decompressed bytes if the input is compressed."""
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise `error` at `offset` (default: the current one).
+        """Raise `error` at `offset`, by default the current offset.
 
-        In decompressed bytes, the error has the offset of the compressed data instead.
+        An error in decompressed bytes has the offset of the compressed data.
         """
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
@@ -81,8 +81,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # This item is the length of another field. Some lengths also count their own bytes; return the size of the
-            # field alone.
+            # Some lengths also count their own bytes; return the size of the field alone.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(CHECKSUM_STARTS, {})[item.name] = start
@@ -100,7 +99,7 @@ class FramedCursor(LayoutCursor):
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # An empty array may take zero bytes, even if a codec is set. In that case, there is nothing to decompress.
+        # An empty array may take zero bytes, even if a codec is set.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
@@ -110,7 +109,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # The value stays compressed. For a trace, decode it too, but only to record the spans inside it.
+            # Decode the value only to record the spans inside it.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
