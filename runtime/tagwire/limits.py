@@ -19,9 +19,7 @@ class LimitsError(TagwireError, ValueError):
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means no limit other than the input size. The input size then limits memory, because every element and every
-    tag takes at least one byte of input, and the engines compare counts with the number of remaining bytes before they
-    allocate memory.
+    None means no limit other than the input size, because every element and every tag takes at least one byte of input.
     Decompressed data can be much larger, so `decompressed_bytes` and `decompression_ratio` always have a value.
     """
 

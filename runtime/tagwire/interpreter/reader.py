@@ -1,15 +1,14 @@
 """Decode by following a layout: for lenient reading, traces, and the positions of errors.
 
 Generated serializers and the native engine are fast, but don't track positions. When they reject bytes, this reader
-reads the same bytes again by the same layout, keeps track of the field path, and raises the error that users see. With
-`strict=False`, it accepts everything that Kafka's own reader accepts. To make a trace, it reports every field to a
-recorder. A struct whose layout has no class is decoded to a dict.
+reads the bytes again, keeps track of the field path, and raises the error that users see. With `strict=False`, it
+accepts everything that Kafka's own reader accepts. A struct whose layout has no class is decoded to a dict.
 
 Lenient reading accepts the following, each of which makes `canonical` false. Any negative length is null. Any non-zero
 boolean is true. Invalid UTF-8 becomes U+FFFD, as in Java. A null marker below zero means null; any other means present.
 Varints may be longer than needed. Tags may repeat (the last one counts) or descend. An unknown tag above 2^31 - 1 is
-dropped (Kafka keeps it and fails when it writes it). The size of a known tagged field need not match its value. A union
-may have none or several of its alternatives. Keys may repeat. Bytes may follow the message.
+dropped. The size of a known tagged field need not match its value. A union may have none or several of its
+alternatives. Keys may repeat. Bytes may follow the message.
 """
 
 from struct import unpack_from
@@ -110,7 +109,7 @@ class LayoutReader(TagSectionReader):
             self.exhausted(struct.name)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read one item of a struct. The caller has checked that the item's condition, if any, is met."""
+        """Read one item of a struct."""
         self.path.append(item.name)
         plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
@@ -155,7 +154,7 @@ class LayoutReader(TagSectionReader):
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # raise later: here, the new error's `__context__` would reveal the value
+            odd = deviation  # raised below, because `__context__` would reveal the value here
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("invalid bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value
@@ -228,7 +227,7 @@ class LayoutReader(TagSectionReader):
         values: list[Any] = []
         first, last = self.after_good(self.pos)
         if first and self.left:
-            self.elements -= 1  # the native engine counted the invalid element, which is now read and counted again
+            self.elements -= 1  # the invalid element is counted again
         while self.left:
             self.one_more_element()
             values.append(self.element(type, first + len(values), scopes))

@@ -1,4 +1,4 @@
-"""Read sections of tagged fields, and buffers of optional fields, as a layout describes them.
+"""Read sections of tagged fields, and buffers of optional fields.
 
 A known field is read like any other field, but its value must have exactly the size that precedes it. Unknown fields
 are kept as bytes, within the limits.
@@ -125,7 +125,7 @@ class TagSectionReader(RuledCursor):
         return value
 
     def end_of_tag(self, tag: int, size: int, stated: int) -> None:
-        """Raise DecodeError if a tagged field's value does not end at offset `stated`, as its size requires."""
+        """Raise DecodeError if a tagged field's value does not end at offset `stated`."""
         if self.pos != stated:
             after = f"{byte_count(stated - self.pos)} after the value"
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
@@ -136,5 +136,5 @@ class TagSectionReader(RuledCursor):
             if field.name not in values:
                 values[field.name] = field.default_value()
             elif values[field.name] == field.default_value():
-                self.canonical = False  # an encoder would have omitted this field, because it has its default value
+                self.canonical = False  # an encoder omits default values
         values["unknown_tags"] = fields.unknown or NO_TAGS

@@ -44,10 +44,10 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not in a `finally` block: the text of an error needs the path
+        self.path.pop()  # not in a `finally` block, because errors need the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return a function that gets a field of `value`, a struct object or a mapping, by the field's name."""
+        """Return a function that gets a field of `value` by name."""
         if struct.cls is not None:
             # Reject an object of another class: it may have more fields, and encoding would silently lose their values.
             if struct.cls not in type(value).__mro__:
@@ -88,7 +88,7 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # The value can't be compared: for example, a struct with a deleted attribute. Encoding will reject it.
+        # The value can't be compared; encoding will reject it.
         return True
 
 
@@ -103,7 +103,7 @@ def _unlike(found: type, expected: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the names of the attributes that encoding reads. Omit ignorable fields that this version doesn't have."""
+    """Yield the names of the attributes that encoding reads."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)

@@ -54,7 +54,7 @@ def encode(layout: Layout, value: Any) -> bytes:
 
 @without_frames
 def encoded_size(layout: Layout, value: Any) -> int:
-    """Return the number of bytes that `encode` would return, without storing them. Raises the errors of `encode`."""
+    """Return the number of bytes that `encode` would return. Raises the errors of `encode`."""
     out = ByteCount()
     LayoutWriter(layout, ByteCount).message(value, out)
     return len(out)
@@ -126,8 +126,7 @@ class LayoutWriter(ValueWalk):
     def compressed(self, item: Item, value: Any, out: Any) -> None:
         """Write an item that may be compressed: an array of records, or bytes that contain messages.
 
-        An array is compressed with the codec that the struct's codec field selects, if any. Bytes are not changed here,
-        because the caller has already compressed them.
+        Bytes are not changed here, because the caller has already compressed them.
         """
         compression = item.compression
         codec = (
@@ -139,7 +138,7 @@ class LayoutWriter(ValueWalk):
         from tagwire.wire.compression import compress
 
         data = bytearray()
-        # Even a writer that only counts bytes must compress the data, to find out the compressed size.
+        # The size is known only after compression.
         sink, self.sink = self.sink, bytearray
         self.value(item.type, value, data)
         self.sink = sink
@@ -197,7 +196,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # write no length: an earlier item specifies the value's size
+            return  # an earlier item specifies the size
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -280,9 +279,9 @@ class LayoutWriter(ValueWalk):
             self.struct(type.struct, value, out)
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if several alternatives of a union are set.
+        """Raise EncodeError unless exactly one alternative of each union is set.
 
-        Also raise it if no alternative is set, unless there is an unknown tag, which may be a newer alternative.
+        An unknown tag may be a newer alternative.
         """
         for union in section.unions:
             present = present_alternatives(union, get)
@@ -356,7 +355,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of the later items (`rest`), or four zero bytes if the writer only counts bytes."""
+    """Return the checksum of the later items (`rest`)."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

@@ -1,8 +1,7 @@
 """Layouts: plain data that describes one version of a message, or a record format, in wire order.
 
-Generated serializers, the interpreter, traces, JSON, sizes, documentation and compatibility checks all use layouts. A
-layout applies to a single version, so it has no version ranges; it lists what is on the wire, in order. You can write
-layouts by hand; generated classes derive theirs from field tables with versions (`tagwire.message.field_table`).
+A layout applies to a single version, so it has no version ranges. You can write layouts by hand; generated classes
+derive theirs from field tables with versions (`tagwire.message.field_table`).
 
     structs    structs with their items and tag sections
     types      the types of strings, bytes, arrays and structs

@@ -14,8 +14,7 @@ Messages of tagwire's own dialect add:
 
     Union         a group of tagged fields; a struct has exactly one of them
 
-Extent, Count and Checksum are framing: the writer computes them, so they are not among a struct's values (but a
-checksum that was read is kept for inspection).
+The writer computes Extent, Count and Checksum, so they are not among a struct's values.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class FrozenData:
         return hash((type(self), *map(repr, self._values())))
 
     def given(self) -> list[tuple[str, Any]]:
-        """Return the names and values of the constructor arguments that recreate the object."""
+        """Return the names and values of the constructor's arguments."""
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
@@ -60,9 +59,9 @@ class FrozenData:
 class LengthCode(FrozenData):
     """The encoding of a length or a count.
 
-    `code` is the format character of the `struct` module for a fixed-width number, or "" for a varint, which is zig-zag
-    if `zigzag` is set. `bias` is added on the wire: a compact length is n + 1, so that 0 means null. `null` is the wire
-    value of null, or None if null is not allowed.
+    `code` is the format character of the `struct` module for a fixed-width number, or "" for a varint. `bias` is added
+    on the wire: a compact length is n + 1, so that 0 means null. `null` is the wire value of null, or None if null is
+    not allowed.
     """
 
     __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
@@ -132,8 +131,7 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    If `signed` is true, a `uvarint` or `uvarlong` can also be negative: it is then encoded as its two's complement, in
-    the maximum number of bytes.
+    If `signed` is true, a `uvarint` or `uvarlong` can also be negative, in two's complement.
     """
 
     __slots__ = ("bits", "signed", "zigzag")
@@ -219,8 +217,7 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` has the names of the group's values 0, 1, 2 and so on. If any value has a name, values without a
-    name are rejected.
+    `values` has the names of the group's values 0, 1, 2 and so on.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -270,7 +267,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
+    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number.
 
     The item is either an array at the end of its struct, or a value that has its own length and contains messages of
     the same format.
@@ -302,7 +299,7 @@ class Order(FrozenData):
 class Condition(FrozenData):
     """The condition under which an item is present: `field & mask == equals`.
 
-    `field` is one of the items before the conditional item, in the same struct or else in an enclosing struct.
+    `field` is an earlier item, in the same struct or in an enclosing struct.
     """
 
     __slots__ = ("equals", "field", "mask")

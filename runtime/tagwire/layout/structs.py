@@ -53,8 +53,7 @@ class Item(FrozenData):
     value in a new object; `DEFAULT_STRUCT` means a struct whose fields have their defaults. The values of `sensitive`
     fields are hidden in output. The other attributes are for record formats. `extent` names the item that contains this
     item's length in bytes. `equals` is the only allowed value. `bits` are the named bits of the value. `relative_to`
-    names the field to which the value is added, such as a batch's base offset. Brokers change `rewritten` fields in
-    place.
+    names the field to which the value is added, such as a batch's base offset.
     """
 
     __slots__ = (
@@ -119,8 +118,8 @@ class Item(FrozenData):
 class Missing(FrozenData):
     """A field that the class has, but this version doesn't.
 
-    When encoding, its value is dropped if the field is `ignorable`; otherwise, a value that is not the default raises
-    EncodeError. If `default` is DEFAULT_STRUCT, `cls` is the struct's class.
+    Encoding drops the value of an `ignorable` field. Other fields raise EncodeError unless they have their default. If
+    `default` is DEFAULT_STRUCT, `cls` is the struct's class.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -257,8 +256,8 @@ class StructLayout(FrozenData):
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
         """Return whether a path of names and indexes leads to a sensitive field, or to a value inside such a field.
 
-        If `around` is true, also return True for a struct that contains a sensitive field. Code that reports a value of
-        the wrong type sets `around`: a user may have passed the sensitive value itself where a struct is expected.
+        If `around` is true, also return True for a struct that contains a sensitive field, because a user may have
+        passed the sensitive value itself where a struct is expected.
         """
         struct: StructLayout | None = self
         for step in path:

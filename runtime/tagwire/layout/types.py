@@ -55,7 +55,7 @@ class Array(FrozenData):
 
     If `length` is None, the item named `counted_by` has the count (see `Count`). If `counted_by` is also empty, the
     elements extend to the end of the data. If `order` is set, the elements must ascend. If `filled` is true, there
-    must be at least one element. `unique` names the key fields: no two elements may have equal values in all of them.
+    must be at least one element. `unique` names the fields of the elements' unique key.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")
@@ -94,7 +94,6 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            # If the array and its elements encode their lengths in the same way, name this encoding once.
             element = element.removeprefix(f"{self.length.name} ")
         return _sized_name(self, f"[]{element}")
 

@@ -39,7 +39,7 @@ def check_order(file: str, position: int, batch: RecordBatch, before: int) -> No
 
 
 class BatchRules:
-    """Checks each batch of a partition against the rules, in log order. Remembers the last offset and leader epoch."""
+    """Checks each batch of a partition against the rules, in log order."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)
@@ -65,8 +65,7 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        # Remember this batch's offset even if an earlier batch had a higher one. If the highest offset were remembered
-        # instead, then a single wrong offset would make all later batches look wrong.
+        # If the highest offset were stored, a single wrong offset would make all later batches look wrong.
         self.last_offset = last
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
@@ -140,7 +139,7 @@ def is_within(first: int, last: int, base_offset: int) -> bool:
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
     """Return whether a batch's offsets are too far from the segment's base offset to fit in an index (TWL109).
 
-    If they are, calls `skip` with a LogError, or raises the LogError if `skip` is None. Does not decompress the batch.
+    If they are, calls `skip` with a LogError, or raises the LogError if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -184,7 +183,7 @@ class OpenTransactions:
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
         """Return the transactions that are open after the next segment.
 
-        `later` is the result of reading that segment alone, without the transactions from earlier segments.
+        `later` is the result of reading that segment alone.
         """
         found = OpenTransactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
@@ -194,7 +193,7 @@ class OpenTransactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction; otherwise None.
 
-        The result's `last_stable_offset` is the lowest first offset of the transactions that are still open. If none is
+        The result's `last_stable_offset` is the lowest first offset of the open transactions. If no transaction is
         open, it is the offset after the abort marker.
         """
         batch = seen.batch

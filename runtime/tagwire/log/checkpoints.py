@@ -75,7 +75,7 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
-    draft.replace(path)  # `replace` is atomic, so readers never see a partly written file
+    draft.replace(path)  # `replace` is atomic
 
 
 def read_properties(path: Path) -> dict[str, str]:

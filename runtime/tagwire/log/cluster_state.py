@@ -14,10 +14,7 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""Two fields of a PartitionChangeRecord, each with the number that means "unchanged" in that field.
-
-In all other fields of the record, null means "unchanged".
-"""
+"""The numbers that mean "unchanged" in these fields of a PartitionChangeRecord."""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 
@@ -140,7 +137,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""The JSON name of a field that is left out of partitions, because it is already part of their topic."""
+"""The JSON name of a field that partitions omit, because it is part of their topic."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),
@@ -218,5 +215,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return the record in the highest version, so that it has every field that a later change record may set."""
+    """Return the record in the highest version, which has all fields."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -1,8 +1,7 @@
 """Read the records or batch headers of a log as Arrow columns: `tagwire.log.columns`.
 
 The native engine reads batches directly into columns. If it rejects a batch or can't determine its format, Python reads
-the batch as in `tagwire.log.read`, and raises an error with the position if the batch is invalid. Without the native
-engine, Python reads all batches, and pyarrow creates the arrays.
+the batch as in `tagwire.log.read`. Without the native engine, Python reads all batches, and pyarrow creates the arrays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -65,11 +64,10 @@ def columns(
     `message` is a message class. It adds a last column `message` with the decoded record values, or only their
     `fields`. `version` is the version of all values; leave it out for coordinator and metadata logs, whose records
     contain their version. In these logs, records of other types are null. If a value can't be decoded, `errors="raise"`
-    raises a DecodeError or UnsupportedVersionError. The error's attribute `row` is the number of the record's row in
-    the array that was being read, not in the whole log. With "skip", the message is null.
+    raises a DecodeError or UnsupportedVersionError. The error's attribute `row` is the row's number in the current
+    array. With "skip", the message is null.
 
-    Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`, all before
-    reading begins.
+    Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`.
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
@@ -114,14 +112,13 @@ class ReadOptions(NamedTuple):
     ordered: bool = False
     """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
     transient: bool = False
-    """Whether the caller releases each array soon. If so, its buffers aren't trimmed: a later array reuses them."""
+    """Whether the caller releases each array soon. If so, a later array reuses its buffers."""
 
 
 class LogColumns:
     """A log as Arrow arrays. Iterate over it, or pass it to a library that consumes `__arrow_c_stream__`.
 
-    Each iteration reads the log again, with one array in memory at a time. Invalid bytes raise LogError; a library that
-    consumes the stream raises its own exception with the same message.
+    Each iteration reads the log again, with one array in memory at a time. Invalid bytes raise LogError.
     """
 
     def __init__(self, path: str | Path, records: Column, options: ReadOptions, payload: Payload | None = None) -> None:
@@ -171,8 +168,7 @@ class LogColumns:
     def _arrays_of_all(self, pass_: "Pass") -> Iterator[Any]:
         """Yield the arrays of all segments.
 
-        If a broker removes a segment while the log is read, list the folder again, and continue after the last offset
-        read.
+        If a broker has removed a segment, list the folder again, and continue after the last offset read.
         """
         partition, start = self._partition, self._start
         while True:
@@ -292,7 +288,7 @@ class Pass:
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
         """Raise `error` if the option `errors` is "raise"; otherwise, skip the invalid bytes.
 
-        Returns the arrays to yield instead of the skipped rows: none here, but a subclass may return some.
+        Returns the arrays to yield instead of the skipped rows.
         """
         if self.options.errors == "raise":
             raise error
@@ -325,7 +321,7 @@ class _Window:
     def turn(self, position: int) -> bool:
         """Move the window so that it begins with the batch at `position`. Return whether it was moved.
 
-        It isn't moved if it contains the whole batch already, or if the size of the batch is unknown.
+        The window stays if it contains the whole batch, or if the batch's size is unknown.
         """
         try:
             size = self.scan.size(position)
@@ -374,13 +370,13 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is that of the batch before it, or None after invalid bytes."""
+        """Continue at `position`. `last_offset` is the previous batch's, or None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return what the caller must do next. Unlike the native method, this one leaves all reading to the caller.
+        """Return what the caller must do next.
 
         "unclear" means that the caller must read a batch in Python, and "full" that the caller must `take` the rows.
         "done" means that the caller has read everything up to `end`.

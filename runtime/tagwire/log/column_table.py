@@ -1,8 +1,8 @@
-"""Define the Arrow columns of a log. Each row of a table below defines a column: name, Arrow type, source of values.
+"""Define the Arrow columns of a log.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
-native engine reads their values directly from the bytes (`Source`). If it can't do that, Python takes the same values
-from `Record` and `RecordBatch` objects.
+native engine reads their values directly from the bytes (`Source`). Python takes them from `Record` and `RecordBatch`
+objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ class Source(NamedTuple):
     | `tombstone` | whether the record is a tombstone |
     | `role` | the batch header field whose role (its meaning in all formats) is `name`; -1 if there is none |
     | `item` | the batch header field `name`; -1 if the format does not have it |
-    | `computed` | the position, size, offset or timestamp `name`, which native code computes |
+    | `computed` | the position, size, offset or timestamp `name` |
     | `bits` | the attribute bits `name`: their value, or, in a dictionary column, the value's name |
     | `file`, `format` | the name of the file, or of the batch's format |
     """
@@ -46,8 +46,7 @@ class Source(NamedTuple):
 class LogColumn(Column):
     """A column of a log's Arrow table.
 
-    `value` computes a row's value from the `Record`, or from the `RecordBatch` if all of the batch's records have the
-    same value.
+    `value` computes a row's value from the `Record`, or from the `RecordBatch` if its records share the value.
     """
 
     __slots__ = ("of_header", "source", "value")
@@ -81,7 +80,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset, or None for a compressed v0 or v1 message, whose header does not contain it."""
+    """Return the base offset, or None for a compressed v0 or v1 message."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 
@@ -198,7 +197,7 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
     """Return a batch's values for these columns. Raises LogError for a number that does not fit its column.
 
-    With `headers_only`, nothing is decompressed, so the base offset of a compressed v0 or v1 message is None.
+    With `headers_only`, nothing is decompressed.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
@@ -246,16 +245,15 @@ _SOURCES: Final = {
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""A version that no message has. It is used for values too short to contain a version, so that they are rejected."""
+"""The version used for values that are too short to contain a version, so that they are rejected."""
 
 
 class Payload:
     """Decodes the messages in record keys or values into an additional column.
 
-    In coordinator and metadata logs, each record contains its type and version. If `message` has another type, the
-    column is null for this record. In all other logs, `version` is the version of all values. Raises ColumnError if
-    `version` is missing or superfluous, UnsupportedVersionError for an unknown version, and SchemaError for invalid
-    `fields`.
+    In coordinator and metadata logs, each record contains its type and version, and records of other types are null.
+    In all other logs, `version` is the version of all values. Raises ColumnError if `version` is missing or
+    superfluous, UnsupportedVersionError for an unknown version, and SchemaError for invalid `fields`.
     """
 
     def __init__(

@@ -2,8 +2,7 @@
 
 Compaction makes three passes, with one batch in memory at a time. The first reads batch headers and transaction markers
 (`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the remaining records
-(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep. Segments that are not compacted, such
-as the active one, are copied byte for byte.
+(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep.
 """
 
 import shutil
