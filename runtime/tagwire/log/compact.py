@@ -44,9 +44,8 @@ def compact_partition(
 ) -> CompactReport:
     """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since its last call. The total can reach three times the segments'
-    size, because there are three passes. Raises LogPathError if the folder exists or can't be written, LogError for a
-    damaged log, and CompactionError if the log can't be compacted with these options.
+    `tell` is called with the number of bytes read since its last call. Raises LogPathError if the folder exists or
+    can't be written, LogError for a damaged log, and CompactionError if the log can't be compacted with these options.
     """
 
     def compacted(found: Partition) -> CompactReport:
@@ -141,8 +140,7 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
     """Copy the partition's files that aren't segments or indexes, if they are valid for the compacted log.
 
-    The log was compacted up to the offset `end`. A producer snapshot below `end` is copied only if the compacted log
-    has a segment with the same base offset.
+    The log was compacted up to the offset `end`.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -7,9 +7,6 @@ transactions are removed at once. Their markers are removed when no batch of the
 passed. A batch that loses all its records is kept, empty, if it has the last sequence number of an active producer, or
 the last offset of the log. Offsets never change.
 
-A broker's cleaner needs several rounds, because a marker gets its horizon one round after its transaction is removed.
-tagwire needs only one round, because it knows which batches will remain. So compacting again changes nothing.
-
 Source: KIP-98, KIP-534, KIP-87 for the tombstone flag, and the behavior of Kafka's cleaner.
 """
 
@@ -69,7 +66,7 @@ class KeyMap:
         return self._offsets.get(known, -1) <= offset
 
     def movable(self, batch: RecordBatch) -> None:
-        """Return None, so that the caller uses `is_last`: native code can't look up keys in a dict."""
+        """Return None, because native code can't look up keys in a dict."""
 
     def last_offsets(self) -> "LastOffsets":
         """Return the offsets without the keys, to save memory."""
@@ -91,10 +88,7 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether the record at this offset is the last one with its key.
-
-        `key` is not used, because the offset alone identifies the record. `LastOfKeys` requires the parameter.
-        """
+        """Return whether the record at this offset is the last one with its key. `key` is not used."""
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
@@ -289,7 +283,7 @@ class Judge:
         return Verdict(compacted, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the batch's delete horizon, or a new one if it has none; None if the format has no delete horizons."""
+        """Return the batch's delete horizon, by default a new one; None if the format has no delete horizons."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms
@@ -356,10 +350,7 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason to keep or remove a record, given its flags (see `tagwire.records.moving`).
-
-    Don't call this for records of aborted transactions, which are always removed.
-    """
+    """Return the reason to keep or remove a record, given its flags (see `tagwire.records.moving`)."""
     if fact & HAS_NO_KEY:
         return "no_key"
     if not fact & IS_LAST:
@@ -370,10 +361,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return two tables, indexed by a record's flags: the reason, and whether the record is kept (1) or removed (0).
-
-    Use them only for formats in which a record with a null value is a tombstone.
-    """
+    """Return two tables, indexed by a record's flags: the reason, and whether the record is kept (1) or removed (0)."""
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")
 

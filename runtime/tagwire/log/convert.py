@@ -4,8 +4,7 @@ Batches that already have the requested format, codec and size are copied byte f
 Each segment becomes a segment with the same base offset and new indexes. If the new file exceeds 2 GiB, the limit of
 index positions, a second segment continues it.
 
-v0 and v1 have neither transaction markers (readers would mistake them for records) nor empty batches, which compaction
-can leave. Both are left out and counted as losses.
+v0 and v1 have neither transaction markers nor empty batches, so both are left out and counted as losses.
 """
 
 import shutil
@@ -203,7 +202,7 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        if batch.is_control:  # the index writer needs the type of the transaction marker
+        if batch.is_control:  # a transaction marker, whose type the index writer needs
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 
@@ -266,17 +265,16 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
-    If several log folders (for example, those on a broker's disks) have the same target, their offset checkpoints are
-    combined, and the other files are copied from the first folder. `keeps_producers` must be false if the producer
-    snapshots were not copied. Then `.kafka_cleanshutdown` is not copied either, and the broker rebuilds the snapshots.
-    Raises LogError for an invalid checkpoint.
+    If several log folders have the same target, their offset checkpoints are combined, and the other files are copied
+    from the first folder. Without `keeps_producers`, `.kafka_cleanshutdown` is not copied, so that the broker rebuilds
+    the producer snapshots. Raises LogError for an invalid checkpoint.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        with claimed(target / "checkpoints", waits=True):  # other processes may write to the same target; wait for them
+        with claimed(target / "checkpoints", waits=True):  # other processes may write to `target`
             _copy_files(found, target, keeps_producers=keeps_producers)
 
 
@@ -314,7 +312,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`. If an earlier run wrote some
-    # of them, that run decided whether to copy the file.
+    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

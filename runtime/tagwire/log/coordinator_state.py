@@ -3,7 +3,6 @@
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
 In each group, `offsets` lists the committed offsets. Every other record is stored under the name of its message. If
 the key of such a record has a second field (such as the member), a dict maps the values of this field to the records.
-So this module needs no change if Kafka adds another type of record.
 """
 
 from collections.abc import Iterable, Iterator
@@ -138,10 +137,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies the key of an entry.
-
-    The tuple does not depend on the version of the key, or on whether the entry's name begins with `Legacy`.
-    """
+    """Return a tuple that identifies the key of an entry, in any version."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

@@ -1,19 +1,15 @@
 """Find the whole batches of a segment that may be damaged, and the damaged bytes between them.
 
-After an invalid batch, there are two ways to continue. If its length leads to a whole batch or to the end of the data,
-the length is right, and the batch is skipped. It isn't searched, because its record values might contain batches. If
-its length leads nowhere, each following byte is tried as the start of a batch. A candidate is accepted only if its
-length, magic byte and checksum agree, its offsets are above the earlier ones, and its records can be read. Reading the
-records is necessary because checksums don't cover the magic byte: if that byte is wrong, part of a batch may look like
-a batch of another format. In a run of zeros, only the last positions are tried, because a batch header is never all
-zeros. All skipped bytes are reported.
+If the length of an invalid batch leads to a whole batch or to the end of the data, the batch is skipped. It isn't
+searched, because its record values might contain batches. Otherwise, each following byte is tried as the start of a
+batch. A candidate is accepted only if its length, magic byte and checksum agree, its offsets are above the earlier
+ones, and its records can be read. Reading the records is necessary because checksums don't cover the magic byte.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
 lower offset is also accepted if a chain of adjacent batches with ascending offsets leads from it to a higher offset, or
-to the end of the file. The value of a damaged record may also contain bytes that look like batches, but they fail this
-test: their chain breaks off at the end of the value, where the record's header count follows. If the format has no
-header count after the value, or if the file ends in zeros, the test can't tell such bytes from real batches. In these
-two cases, only candidates at higher offsets are accepted.
+to the end of the file. Batches inside a record value fail this test: their chain breaks off at the end of the value,
+where the record's header count follows. If the format has no such header count, or if the file ends in zeros, only
+candidates at higher offsets are accepted.
 """
 
 from collections.abc import Iterator
@@ -29,7 +25,7 @@ from tagwire.records.header_positions import LONGEST
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19
-"""The maximum number of bytes to search at once. The first search covers fewer, as the next batch is often near."""
+"""The maximum number of bytes to search at once."""
 
 
 class Found(NamedTuple):
@@ -50,7 +46,7 @@ class Damage(NamedTuple):
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
     """Yield the whole batches and the damaged ranges between them, from `position` to the end of the data.
 
-    `last` is the last offset before `position`. Records are not checked, so a yielded batch may have invalid records.
+    `last` is the last offset before `position`. Records are not checked.
     """
     while True:
         try:
@@ -90,7 +86,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # no chain of batches that begins before this position reaches an offset above `last`
+    refuted = position  # no earlier chain of batches reaches an offset above `last`
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:
@@ -123,7 +119,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
         header = data[position : position + LONGEST]
-        if not header.strip(b"\0"):  # a header can't be all zeros, because it contains a length
+        if not header.strip(b"\0"):  # a header contains a length, so it can't be all zeros
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
         if scan.may_begin(position, header):

@@ -35,8 +35,8 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: str | Path) -> Iterator[Partition]:
     """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError if a folder can't be read.
 
-    Hidden folders that aren't named like a partition are skipped: tagwire's commands write their output to such folders
-    until it is complete. Links to folders inside `path` are skipped, so that no partition is found twice.
+    Hidden folders that aren't named like a partition are skipped, because they contain incomplete output. Links to
+    folders inside `path` are skipped, so that no partition is found twice.
     """
     return map(Partition, partition_folders(Path(path)))
 
@@ -70,10 +70,7 @@ def _below(path: Path, parents: tuple[Path, ...], searched: Callable[[Path], Non
 
 
 def _leads_back(target: Path, parents: tuple[Path, ...]) -> bool:
-    """Return whether following a link would search a folder twice, or would never end.
-
-    The link's target may be in a folder that is searched anyway, or may contain the link.
-    """
+    """Return whether following a link would search a folder twice, or would never end."""
     return target.is_relative_to(parents[0]) or any(each.is_relative_to(target) for each in parents)
 
 
@@ -153,9 +150,9 @@ def read(
 
     The first batch is the one that contains `start_offset`, even if it also contains lower offsets. If compaction has
     removed that batch, reading begins with the next one. `format`, `only` and `strict` work as in
-    `tagwire.records.read_batches`. With `from_log_start`, batches below the partition's start offset are left out,
-    because they count as deleted. With `partial`, a truncated batch at the end of the log is left out. Zeros at the end
-    of a file are ignored. With `skip`, reading continues after damage, as in `Segment.batches`.
+    `tagwire.records.read_batches`. With `from_log_start`, batches below the partition's start offset are left out.
+    With `partial`, a truncated batch at the end of the log is left out. With `skip`, reading continues after damage, as
+    in `Segment.batches`.
 
     Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
     LogError at the first invalid batch.

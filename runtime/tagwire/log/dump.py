@@ -1,8 +1,7 @@
 """Format batches as JSON lines, one line per record.
 
 Each line begins with the values that all records of a batch share, which are formatted only once per batch. Names are
-as in Kafka's tools, and bytes are base64. Native code writes the same lines; tests compare its lines with the lines of
-this module.
+as in Kafka's tools, and bytes are base64. Native code writes the same lines.
 """
 
 import json
@@ -26,10 +25,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the text that precedes the record's offset in each line of a batch.
-
-    The module `json` is not used, because it is slower.
-    """
+    """Return the text before the record's offset in each line of a batch, without the slow module `json`."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "
@@ -60,10 +56,7 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""A function that returns additional JSON members for a record's line: a dict from names to JSON text.
-
-A member named `value` replaces the record's value.
-"""
+"""A function that returns additional JSON members for a record: a dict from names to JSON text."""
 
 
 Keep = Callable[[Record], bool]

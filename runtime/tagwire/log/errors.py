@@ -22,7 +22,7 @@ class LogPathError(TagwireError):
 
 
 class LogReadError(LogPathError):
-    """Raised if a file exists, but reading it fails: the system reports an error, or the file was truncated meanwhile.
+    """Raised if a file exists, but reading it fails.
 
     `errno` is the operating system's error number, if there is one.
     """
@@ -89,12 +89,11 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
     """Return the LogPathError for an OSError that was raised while the temporary folder `partial` was written.
 
-    `output` is the path that this folder gets when it is complete. The LogPathError names the input file that can't be
-    read or, if the write itself failed, the output.
+    The LogPathError names the input file that can't be read or, if the write itself failed, `output`.
     """
     name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else partial
     is_of_output = name == output or name.is_relative_to(partial) or partial.is_relative_to(name)
-    # On a full disk, `shutil.copy` raises an error that names the source. Only its `errno` shows that writing failed.
+    # On a full disk, `shutil.copy` raises an error that names the source.
     if is_of_output or error.errno in _OF_WRITES:
         return LogPathError(f"{output} can't be written: {error.strerror}")
     return unreadable(name, error)

@@ -1,11 +1,9 @@
 """Read the bytes of a segment file on demand.
 
-Brokers truncate segments while other processes read them: rolling a segment removes the zeros at its end, and following
-a new leader removes records. Reading past the end of a memory-mapped file would kill the process (SIGBUS), so files are
-read with pread, and a short read raises an error.
+Brokers truncate segments while other processes read them. Reading past the end of a memory-mapped file would kill the
+process (SIGBUS), so files are read with pread, and a short read raises an error.
 
-Sequential readers request small adjacent slices, so a window of the file is cached. After a jump, only 4 KiB are read,
-so that a reader of batch headers does not read the records between them.
+Sequential readers request small adjacent slices, so a window of the file is cached. After a jump, only 4 KiB are read.
 """
 
 import os
@@ -22,7 +20,7 @@ from tagwire.text_format import count
 _WINDOW: Final = 1 << 19
 """The number of bytes read at once, which fits into a core's cache."""
 JUMP: Final = 1 << 12
-"""The number of bytes read after a jump to a position that is not in or right after the cached bytes."""
+"""The number of bytes read after a jump to a position away from the cached bytes."""
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:

@@ -1,12 +1,11 @@
 """Check the index files of a segment in the same pass as its batches.
 
-Offsets ascend both in an index and in the batches. So each `IndexRule` remembers the next index entry to check, and
-checks it as soon as it sees the batch that proves the entry right or wrong.
+Offsets ascend both in an index and in the batches. So each `IndexRule` remembers the next index entry to check.
 
-Which offset an entry of an offset index contains depends on the broker's version. Brokers append one or more batches at
-a time. Versions 0.8 and 0.9 use the first offset of the append, 0.10 to 3 use its last offset, and version 4 uses the
-last offset of a batch. After compaction, it is the last offset that was kept. The check accepts all of them: every
-batch before the entry's position must end below the offset, and a batch at or after the position must contain it.
+The offset in an entry of an offset index depends on the broker's version. Brokers append one or more batches at a time.
+Versions 0.8 and 0.9 use the first offset of the append, 0.10 to 3 use its last offset, and version 4 uses the last
+offset of a batch. The check accepts all of them: every batch before the entry's position must end below the offset, and
+a batch at or after the position must contain the offset.
 """
 
 from collections import deque
@@ -40,7 +39,7 @@ class IndexRule:
         raise NotImplementedError
 
     def end(self) -> None:
-        """Check the entries that could not be checked against any batch. Called after the last batch."""
+        """Check the remaining entries. Called after the last batch."""
 
 
 class _AscendingIndexRule(IndexRule):
@@ -60,10 +59,7 @@ class _AscendingIndexRule(IndexRule):
         self.next += 1
 
     def unchecked(self, rule: str) -> Iterator[tuple[int, Any]]:
-        """Count all unchecked entries as violations of `rule`.
-
-        Yields (byte position, entry) for the first few. The caller stores a problem for each of these.
-        """
+        """Count all unchecked entries as violations of `rule`. Yields (byte position, entry) for the first few."""
         for number in range(self.next, len(self.index)):
             if not self.problems.has_room(rule, self.index.at(number)):
                 self.problems.has_room(rule, self.index.at(number), len(self.index) - number - 1)

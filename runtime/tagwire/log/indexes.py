@@ -26,10 +26,7 @@ from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
 
 _MOST_BYTES: Final = 1 << 26
-"""The maximum size of an index in bytes: 64 MiB.
-
-That is plenty: with an 8-byte entry for every 4096 bytes, the `.index` of a 2 GiB segment takes only 4 MiB.
-"""
+"""The maximum size of an index in bytes: 64 MiB. The `.index` of a 2 GiB segment usually takes only 4 MiB."""
 
 
 class OffsetEntry(NamedTuple):
@@ -58,11 +55,10 @@ class AbortedTransaction(NamedTuple):
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     """Return all bytes of a small file.
 
-    Raises LogPathError if it can't be read, and LogLimitError with `rule` if it has more than `most` bytes. Brokers
-    keep these files small, so a larger file is something else, or an attack (such as a sparse file).
+    Raises LogPathError if the file can't be read, and LogLimitError with `rule` if it has more than `most` bytes.
     """
     try:
-        with FileIO(path) as file:  # unbuffered, because a single call reads the whole file
+        with FileIO(path) as file:  # unbuffered
             size = file.seek(0, SEEK_END)
             data = pread(file, size, 0) if size <= most else None
     except OSError as error:
@@ -190,9 +186,8 @@ def positioned_transactions(path: Path) -> Iterator[tuple[int, AbortedTransactio
 class IndexLookup(Sequence[tuple[int, ...]]):
     """Finds entries of an `.index` or `.timeindex` by bisection. Their offsets are relative to the base offset.
 
-    Calls `read(size, start)` only for the entries that it compares, because an index can have 65,000 entries, or be
-    preallocated to 10 MiB. It does not check that entries ascend, so the result is only a hint, which the caller must
-    compare with the batch at that position.
+    Calls `read(size, start)` only for the entries that it compares, because an index can have 65,000 entries. It does
+    not check that entries ascend, so the caller must compare the result with the batch at that position.
     """
 
     def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:

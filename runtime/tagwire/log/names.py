@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64; the last character encodes only 2 bits
+_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64
 _FILE: Final = re.compile(
     r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
     r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"
@@ -36,7 +36,7 @@ _PARTITION: Final = re.compile(
     rf"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{{32}}-(?P<state>delete|future|stray)|-(?P<id>{_ID}))?", re.ASCII
 )
 _CACHED: Final = 1 << 14
-"""The number of cached names. Names are parsed repeatedly, and many partitions have files with the same names."""
+"""The number of cached names. Many partitions have files with the same names."""
 
 
 class LogFile(NamedTuple):

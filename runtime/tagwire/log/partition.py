@@ -2,9 +2,8 @@
 
 The segments are those that a broker would load at startup. `.deleted` files no longer belong to the log, and
 `.cleaned` files are unfinished. A `.swap` file is a complete segment, written by compaction. It still exists if the
-broker stopped before replacing the source segments with it. The `.swap` file is then used instead of the source
-segments, some of which may already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its
-offset, because it then belongs to a group of files that compaction had not finished writing.
+broker stopped before replacing the source segments with it, and is used instead of the source segments. A `.swap` file
+is ignored if there is a `.cleaned` file at or below its offset, because compaction had not finished.
 """
 
 import os
@@ -191,7 +190,7 @@ class Partition:
     def leader_epochs(self) -> list[EpochStart]:
         """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError for an invalid file.
 
-        In tiered storage, each segment has its own checkpoint. The last segment's checkpoint is used.
+        In tiered storage, the last segment's checkpoint is used.
         """
         path = self.path / "leader-epoch-checkpoint"
         if is_file(path):
@@ -220,7 +219,7 @@ class Partition:
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The entries of the `.txnindex` files of all segments. Raises LogError for an invalid file."""
         for segment in self.segments:
-            # Most segments have no `.txnindex`. The folder listing shows this without a system call for each segment.
+            # Most segments have no `.txnindex`. Checking this needs no system call.
             if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:
                 yield from segment.aborted_transactions
 
@@ -243,8 +242,8 @@ class Partition:
     def _snapshots(self) -> dict[int, str]:
         """Return the file names of the producer snapshots, by offset.
 
-        In tiered storage, a snapshot of the state at the end of a segment has that segment's name. So its offset is
-        the base offset of the next segment. The last snapshot is left out, because there is no next segment.
+        In tiered storage, a snapshot has the name of the segment before it. So its offset is the base offset of the
+        next segment. The last snapshot is left out, because there is no next segment.
         """
         found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)
@@ -269,8 +268,7 @@ class Partition:
     def log_start_offset(self) -> int | None:
         """The log's start offset in the parent folder's `log-start-offset-checkpoint`, or None.
 
-        Records below this offset count as deleted, even if their bytes still exist. Raises LogError for an invalid
-        checkpoint.
+        Records below this offset count as deleted. Raises LogError for an invalid checkpoint.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not is_file(path):
@@ -304,8 +302,8 @@ def read_steadily(
 
     `is_suspect(result)` returns whether a result looks wrong.
 
-    An intact log looks damaged if a running broker compacts or deletes segments after the folder was listed and before
-    its files are read. After a few attempts, returns the last result, or raises the last LogError or LogPathError.
+    An intact log looks damaged if a running broker compacts or deletes segments before they are read. After a few
+    attempts, returns the last result, or raises the last LogError or LogPathError.
     """
     for _ in range(_ATTEMPTS):
         try:

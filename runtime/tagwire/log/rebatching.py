@@ -3,8 +3,7 @@
 A batch header applies to all records in the batch. So records are joined only if they have the same producer, producer
 epoch, transaction, leader epoch, timestamp type, delete horizon, format and codec, and if there is no control batch
 between them. The producer's sequence numbers must have no gap, because a batch stores only the first number. Control
-batches, and batches without records, are not changed. Records keep their offsets, timestamps and sequence numbers, and
-the new batches cover all offsets that the old ones cover.
+batches, and batches without records, are not changed. Records keep their offsets, timestamps and sequence numbers.
 """
 
 import re
@@ -59,8 +58,7 @@ def as_they_are(batches: PositionedBatches) -> Iterator[Piece]:
 def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
-    If the caller will convert the new batches to another format, it passes that format as `to`, so that sizes are
-    measured in that format. Raises LogError for records that can't be read.
+    Sizes are measured in the format `to`, by default the source format. Raises LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -117,7 +115,7 @@ class _Source:
         return self.next().offset
 
     def next(self) -> Record:
-        """Return the next record as an object. After this call, all later records are read as objects as well."""
+        """Return the next record as an object."""
         if self._next is not None:
             return self._next
         if self._reading is None:
@@ -214,10 +212,10 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        # Set the batch's own offsets. v0 and v1 have none: only their messages have offsets.
+        # v0 and v1 batches have no offsets of their own.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # With append time, leave v0 and v1 messages compressed: decompression would lose the producer's timestamps.
+        # With append time, decompressing v0 and v1 messages would lose the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
@@ -299,7 +297,7 @@ class LossRow(NamedTuple):
     reason: str
     times: int
     file: str
-    """The segment of the first loss. The next two attributes are the position of its batch and the lost value."""
+    """The segment of the first loss."""
     position: int
     value: str
 
@@ -314,7 +312,7 @@ class LossReport:
 
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
         for loss in losses:
-            # If a record header was lost, `loss.value` is its (key, value) pair. The report shows it as `key: value`.
+            # A lost record header is a (key, value) pair.
             value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 

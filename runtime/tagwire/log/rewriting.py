@@ -89,10 +89,7 @@ class Rewriter:
         self.transactions = OpenTransactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Find the transactions that are open at the start of the first group of segments to rewrite.
-
-        Reads `segments`, the segments before that group, starting at offset `begin`.
-        """
+        """Find the transactions that are open after `segments`, which are read from offset `begin` on."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction

@@ -50,10 +50,7 @@ _MOST: Final = 1000
 
 
 class Problems:
-    """The problems in one file. For each rule, the first 1000 problems are kept, and all others are only counted.
-
-    A file of 10 MB may have a million problems, and a list of all of them could take gigabytes.
-    """
+    """The problems in one file. For each rule, the first 1000 problems are kept, and all others are only counted."""
 
     def __init__(self) -> None:
         self._kept: list[LogProblem] = []

@@ -1,9 +1,8 @@
 """Copy the intact batches of a damaged partition to a new partition that a broker can open.
 
 Each batch is either copied byte for byte or left out. `tagwire.log.damage` decides which bytes are a batch. A batch is
-left out if Kafka's own reader would reject its records. The base offset of an otherwise intact batch may be wrong,
-because the checksum does not cover it. Where offsets do not ascend, as few batches as possible are left out: a
-single wrong offset costs one batch, not all later ones.
+left out if Kafka's own reader would reject its records. Where offsets do not ascend, as few batches as possible are
+left out: a single wrong offset costs one batch, not all later ones.
 
 Indexes are rebuilt, and so is the leader epoch checkpoint if it contradicts the batches. Producer snapshots are left
 out, because a broker rebuilds them from the log.
