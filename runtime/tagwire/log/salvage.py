@@ -63,14 +63,13 @@ def salvage(
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of the same name in `output`.
 
-    The folder appears only when it is complete. If a running broker removes segments before they are read, the
-    partition is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if
-    the folder exists or can't be written.
+    The folder appears only when it is complete. `tell` is called with the number of bytes read since the last call.
+    Raises LogPathError if the folder exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # remove files of an earlier attempt, during which the source changed
+            for path in folder.iterdir():  # remove files of an earlier attempt
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 
@@ -86,7 +85,7 @@ class _EpochRun(NamedTuple):
 class _Salvage:
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(format, strict=False)  # also keep batches with errors that Kafka's own reader ignores
+        self.format = format_set(format, strict=False)
         self.limits = limits
         self.tell = tell
         self.transactions = OpenTransactions()
@@ -179,7 +178,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """Copy a metadata snapshot if it is intact. Part of a snapshot would describe a wrong state."""
+        """Copy a metadata snapshot if it is intact."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
@@ -192,10 +191,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead.
-
-        A copy is better, because the original also lists epochs in which no batch was written.
-        """
+        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead."""
         if not path.is_file():
             return
         try:

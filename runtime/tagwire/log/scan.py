@@ -1,10 +1,10 @@
 """Find the batches of a segment and their positions.
 
-A segment may be larger than memory, so it is read batch by batch (`tagwire.log.file_bytes`). The returned batches do
-not keep the file open. A batch header contains the size of the batch, so a search for an offset reads only headers.
+A segment may be larger than memory, so it is read batch by batch (`tagwire.log.file_bytes`). A search for an offset
+reads only headers.
 
-An active segment may be preallocated, with zeros from its last batch up to its full size. The zeros at the end of a
-file are not part of the data. They can't be a batch, because the length of a batch is not zero.
+An active segment may be preallocated. The zeros at the end of a file are not part of the data. They can't be a batch,
+because the length of a batch is not zero.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -64,7 +64,7 @@ class LogBatch(RecordBatch):
             self._report(self.skip, log_error(error, self._file, "TWL106", self._position))
 
     def _report(self, skip: Skip, error: LogError) -> None:
-        """Call `skip` with an error, unless it was already reported: the same records may be read several times."""
+        """Call `skip` with an error, unless the error was already reported."""
         known = self.__dict__.setdefault("_reported", set())
         if str(error) not in known:
             known.add(str(error))
@@ -219,7 +219,7 @@ class Scan:
             raise log_error(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """From now on, verify checksums with a `SumCheck`, so that searching damaged bytes for batches is faster."""
+        """From now on, verify checksums with a `SumCheck`, so that the search for batches is faster."""
         from tagwire.log.sum_check import SumCheck
 
         self._sums = self._sums or SumCheck(self.file, self.data)
@@ -230,7 +230,7 @@ class Scan:
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
-        from tagwire._records import HeaderSearch  # imported here, because only damaged logs need it
+        from tagwire._records import HeaderSearch
 
         return HeaderSearch(self.data, forms)
 
@@ -263,8 +263,8 @@ class Scan:
     def first_with(self, offset: int) -> int | None:
         """Return the position of the first batch that contains `offset` or a higher offset.
 
-        If there is none, returns the position at which the data ends.
-        Returns None if native code can't read all batches up to that position, or if their offsets do not ascend.
+        If there is none, returns the end of the data. Returns None if native code can't read all batches up to that
+        position, or if their offsets do not ascend.
         """
         position, last = 0, -1
         while (batch := self._quick_batch(position)) is not None and batch.base_offset > last:
@@ -276,13 +276,13 @@ class Scan:
 
     def span(self, position: int) -> BatchSpan:
         """Return the size and last offset of the batch at a position. Raises LogError if there is no batch."""
-        # Native code reads a whole small batch faster than Python reads its header. A large batch is not completely in
-        # the cached part of the file, so `_quick_batch` returns None, and Python reads only the header.
+        # Native code reads a small batch faster than Python reads its header. For large batches, `_quick_batch` returns
+        # None.
         if not isinstance(self.data, bytes) and (batch := self._quick_batch(position)) is not None:
             return BatchSpan(position, batch.size, batch.last_offset)
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        # Decode the batch if its header is valid in several formats, or if the header doesn't contain the last offset.
+        # Decode the batch if its header is ambiguous or doesn't contain the last offset.
         if known is None or not known.gives_last_offset:
             decoded = self.batch(position)
             return BatchSpan(position, decoded.size, decoded.last_offset)
@@ -290,7 +290,7 @@ class Scan:
         offset = _number(header, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
             offset += _number(header, known.last_delta_at, 4)
-        elif not offset:  # a compressed message may have offset 0, but contain higher offsets
+        elif not offset:  # a compressed message may contain higher offsets
             offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
 

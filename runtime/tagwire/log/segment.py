@@ -30,8 +30,7 @@ class Segment:
     """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
     The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
-    Raises LogPathError if there is no such file. Callers that have listed the folder pass the parsed `name`, so
-    that the file isn't checked again.
+    Raises LogPathError if there is no such file.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -87,8 +86,7 @@ class Segment:
         """Yield the batches, starting at the batch that contains `start_offset` or, if none does, at the next one.
 
         Only one batch is in memory at a time. With `partial`, a truncated last batch is left out. Raises LogError at
-        the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError: once
-        for bytes that aren't a batch, and once for the records of a batch from the first invalid record on.
+        the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError.
         """
         for _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
@@ -122,11 +120,11 @@ class Segment:
     def position_of(self, scan: Scan, offset: int) -> int:
         """Return the position of the first batch that contains `offset` or a higher offset.
 
-        A wrong index must not hide records. So the index is trusted only if a whole batch begins at the position that
-        it names, with a base offset that is not above `offset`.
+        A wrong index must not hide records. So the index is used only if it leads to a whole batch at or below
+        `offset`.
         """
         if len(scan.data) <= JUMP and (found := scan.first_with(offset)) is not None:
-            return found  # native code reads the batches of a small file faster than Python reads the index
+            return found  # faster than reading the index
         start = 0
         try:
             hint = self.index_entry(offset)
@@ -140,7 +138,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # not raised here: the caller reads from `start` and gets the same error
+            pass  # the caller reads from `start` and gets this error
         return start
 
     def sibling(self, kind: str) -> Path | None:
@@ -148,7 +146,7 @@ class Segment:
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
-        # Joining strings is several times faster than `Path.with_name`, and a log can have many segments.
+        # Joining strings is several times faster than `Path.with_name`.
         folder, slash, file = str(self.path).rpartition(os.sep)
         stem, _, suffix = file.partition(".log")
         path = f"{folder}{slash}{stem}.{kind}{suffix}"

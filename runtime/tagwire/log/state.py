@@ -5,8 +5,8 @@
     sharePartitions  __share_group_state   delivery state of share groups
     cluster          __cluster_metadata    topics, brokers, configurations and more
 
-Each key of a topic is in only one partition, so the states of all partitions are merged into one.
-The state of a cluster is read from its newest snapshot and the log after it.
+The states of all partitions are merged into one. The state of a cluster is read from its newest snapshot and the log
+after it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -52,8 +52,8 @@ def state(
     The keys are `groups`, `transactions`, `sharePartitions` and `cluster`. A key is left out if there is no partition
     of its topic. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in
     `tagwire.records.read_batches`, and `skip` as in `Segment.batches`. If `unknown` is given, it is called with an
-    error for each record that can't be decoded, and the record is left out, as in Kafka's own loaders. Raises LogError,
-    FormatError, and LogPathError if there are two replicas of a partition.
+    error for each record that can't be decoded, and the record is left out. Raises LogError, FormatError, and
+    LogPathError if there are two replicas of a partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))
@@ -126,8 +126,7 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
     """Report an error if the partition's first records are missing, because its state would be incomplete.
 
-    Records below the log's start offset, and metadata records before a snapshot, were deleted on purpose and don't
-    count as missing.
+    Records below the log's start offset, and metadata records before a snapshot, don't count as missing.
     """
     begin = 0 if log == "cluster" else partition.log_start_offset or 0
     for snapshot in partition.metadata_snapshots if log == "cluster" else ():

@@ -1,6 +1,6 @@
 """Convert a state (dicts and lists that contain messages) to JSON values or a JSON string.
 
-For the string, messages are written with `Message.to_json_text`, which is fast because it creates no dicts.
+The string is written with `Message.to_json_text`, which is fast because it creates no dicts.
 """
 
 from collections.abc import Mapping
@@ -51,10 +51,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the fast `Message.to_json_text` can't be used.
-
-        This is the case if a value is hidden, or if a member of `ahead` has the same name as a field of the message.
-        """
+        """Return whether a value is hidden, or a member of `ahead` has the same name as a field of the message."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -86,7 +83,7 @@ def state_text(tree: Any) -> str:
 
 def _members(members: Mapping[str, Any]) -> str:
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
-    return _MEMBER + lines.replace("\n", _MEMBER)  # indent each line; JSON strings contain no line breaks
+    return _MEMBER + lines.replace("\n", _MEMBER)  # indents each line
 
 
 @lru_cache

@@ -1,9 +1,8 @@
 """Find out quickly whether the checksum of a possible batch is wrong, without reading all of its bytes.
 
-After damage, every position is tried as the start of a batch. The length read there may cover the rest of the file.
-Computing every checksum in full would take minutes for a few megabytes. But CRCs are linear: the checksum of a range
-follows from the checksums of two prefixes of the file. So the file is divided into blocks and read only once, and the
-checksum of all bytes before each block is kept.
+After damage, every position is tried as the start of a batch. Computing every checksum in full would take minutes for a
+few megabytes. But CRCs are linear: the checksum of a range follows from the checksums of two prefixes of the file. So
+the file is divided into blocks and read only once, and the checksum of all bytes before each block is kept.
 """
 
 from array import array
@@ -19,7 +18,7 @@ from tagwire.wire.checksums import POLYNOMIALS, extended
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK
-"""A range of at most this many bytes is read completely. For longer ranges, checksums of blocks are combined."""
+"""The maximum size of a range that is read completely, in bytes."""
 _ONE: Final = 1 << 31
 _X: Final = 1 << 30
 
@@ -89,7 +88,7 @@ class _Wrong(NamedTuple):
 
 
 class SumCheck:
-    """Verifies the checksums of possible batches in one file. This is fast even if they overlap (see `RangeSums`)."""
+    """Verifies the checksums of possible batches in one file, even overlapping ones."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file
@@ -97,11 +96,7 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def reject_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`.
-
-        Formats in which the batch would extend beyond the end of the data are not checked here: reading the batch
-        rejects them.
-        """
+        """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`."""
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
         errors = [self._error(position, header, size, each) for each, size in sizes if 0 < size <= left]
@@ -115,8 +110,7 @@ class SumCheck:
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.
 
-        `header` contains the bytes at that position. Returns a bool instead of raising an error, which would be slow:
-        crafted bytes can make every position a candidate.
+        `header` contains the bytes at that position. Returns a bool, because raising an error would be slow.
         """
         left = len(self._data) - position
         for each in formats:

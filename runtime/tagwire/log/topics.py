@@ -99,10 +99,7 @@ def entry_at(
     is_control: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Entry:
-    """Decode a record as in `decode_entry`, but raise all errors as LogErrors for the batch at `position` in `file`.
-
-    Errors are normal: other releases of Kafka, and other programs, may write records of unknown types to these topics.
-    """
+    """Decode a record as in `decode_entry`, but raise all errors as LogErrors for the batch at `position` in `file`."""
     try:
         return decode_entry(record, log, registry, is_control=is_control, limits=limits)
     except DecodeError as error:

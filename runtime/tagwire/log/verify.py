@@ -61,9 +61,8 @@ def verify_partition(
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read. `format` works as in `tagwire.records.read_batches`.
 
-    If a running broker compacts or deletes segments during the check, the partition is read again, and only problems
-    that still exist are reported. A segment that has disappeared from the middle of the log is a problem. `tell` is
-    called with the number of segment bytes read since the last call.
+    If a running broker compacts or deletes segments during the check, the partition is read again. `tell` is called
+    with the number of segment bytes read since the last call.
     """
 
     def verified(found: Partition) -> list[FileReport]:
@@ -76,7 +75,7 @@ def verify_partition(
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
-    except (LogError, LogPathError):  # not reported here, because `_others` also reads the file and reports it
+    except (LogError, LogPathError):  # `_others` reports this
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
@@ -176,7 +175,7 @@ def _problem(path: Path, error: LogError | LogPathError) -> LogProblem:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file, or 0 if a broker has removed it since the folder was listed."""
+    """Return the size of a file, or 0 if a broker has removed it."""
     try:
         return path.stat().st_size
     except OSError:

@@ -210,7 +210,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Discard a loss. Each batch is converted several times, but only the first conversion reports losses."""
+    """Discard a loss, because only the first conversion of a batch reports losses."""
 
 
 def _header(batch: RecordBatch) -> int:

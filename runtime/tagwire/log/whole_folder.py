@@ -1,13 +1,11 @@
 """Write a folder that appears under its name only when it is complete.
 
-All commands that write partitions use this module. The folder is filled under a temporary name next to its target, and
-then renamed. Before it is renamed, its files are flushed to disk. Otherwise, after a power failure, an incomplete
-partition could look like a complete one.
+The folder is filled under a temporary name next to its target, and then renamed. Before it is renamed, its files are
+flushed to disk. Otherwise, after a power failure, an incomplete partition could look like a complete one.
 
 Each run fills a separate folder, and renaming does not replace a folder that has files. So if two runs have the same
-target, one of them fails, and nothing is lost. A lock makes the second run fail immediately, before it does useless
-work. It is only an optimization, because some file systems don't support locks. The leftovers of a killed run are
-removed by the next run on the same machine that gets the lock.
+target, one of them fails, and nothing is lost. A lock makes the second run fail immediately, but some file systems
+don't support locks. The next run on the same machine removes the leftovers of a killed run.
 """
 
 import os
@@ -33,9 +31,8 @@ def host() -> str:
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     """Lock `target` for this process, and yield whether it is locked: false if locks aren't supported.
 
-    Creates the parent folder, and a lock file that names the process. A killed process leaves the file, but not the
-    lock. If another process has the lock, waits for it if `waits` is set, or else raises a LogPathError that names
-    the process. Raises LogPathError if the lock file can't be written.
+    Creates the parent folder, and a lock file that names the process. If another process has the lock, waits for it if
+    `waits` is set, or else raises LogPathError. Raises LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
     flock = _flock()
@@ -77,7 +74,7 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # the process that had the lock has removed the file; try again with a new file
+        os.close(handle)  # the other process has removed the file, so try again
 
 
 def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
@@ -118,7 +115,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     reject_inside([target], sources)
     reject_existing(target)
     with claimed(target) as is_alone:
-        reject_existing(target)  # another process may have created the target before this process got the lock
+        reject_existing(target)  # another process may have created the target
         prefix = f".{target.name}.{host()}-"
         partial = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:
@@ -146,7 +143,7 @@ def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = 
     """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names the sources."""
     read = set(_identities(sources))
     for target in targets:
-        real = Path(os.path.realpath(target))  # unlike Path.resolve, `realpath` does not fail if links form a loop
+        real = Path(os.path.realpath(target))  # Path.resolve fails if links form a loop
         if not read.isdisjoint(_identities((real, *real.parents))):
             raise LogPathError(f"{target} is inside the {what} that is being read; choose another output")
 

@@ -22,8 +22,7 @@ _VERSION: Final = Struct(">h")
 def index_kinds(segment: Segment) -> set[str]:
     """Return the kinds of index to write for a copy of a segment.
 
-    If a segment has an offset index but no time index, the broker that wrote it did not support timestamps. Its copy
-    gets no time index.
+    If a segment has an offset index but no time index, its copy gets no time index.
     """
     has_times = segment.sibling("timeindex") or not segment.sibling("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
@@ -32,8 +31,8 @@ def index_kinds(segment: Segment) -> set[str]:
 class SegmentWriter:
     """Writes a segment to a folder, with indexes of the given `kinds` (index, timeindex, txnindex).
 
-    Use it as a context manager: the indexes are written at the end of the block, if it succeeds. An empty transaction
-    index is not written. `pause` closes the file until the next batch, for callers that write many segments at once.
+    Use it as a context manager: the indexes are written at the end of the block, if it succeeds. `pause` closes the
+    file until the next batch, for callers that write many segments at once.
     """
 
     def __init__(
@@ -107,8 +106,8 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:
     """Return the bytes of a segment's transaction index.
 
-    Call this for a log's segments in order, and pass the same object as `transactions` each time: it contains the open
-    transactions. Raises LogError at an invalid batch.
+    `transactions` contains the transactions that are open before the segment. This function updates it. Raises
+    LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.positioned_batches(format=format):

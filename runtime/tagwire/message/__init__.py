@@ -1,7 +1,6 @@
 """The building blocks of generated message classes.
 
-Generated data classes import their base classes and field tables from this package; generated serializers import their
-base class. Generated code relies on the names in `__all__` of this package and of `tagwire.wire`, and on `Registry` and
+Generated code relies on the names in `__all__` of this package and of `tagwire.wire`, and on `Registry` and
 `require_level` of `tagwire`. If you add a name, raise `RUNTIME_LEVEL` (`tagwire.message.level`).
 """
 

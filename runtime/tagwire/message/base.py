@@ -1,7 +1,6 @@
 """The base class of generated messages, with the methods that users call.
 
-Its `encode`, `decode` and similar methods are written here for the pure-Python engine; the native engine replaces them
-in each class (`tagwire.message.binding`).
+The native engine replaces `encode`, `decode` and similar methods in each class (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from typing_extensions import TypeVar  # never imported at run time; type checkers bundle it
+    from typing_extensions import TypeVar  # type checkers bundle it
 
     from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
@@ -110,7 +109,7 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # a bool or an enum member becomes an int
-            # `setdefault`, because all threads must use the same serializer, even if they get here at once.
+            # `setdefault`, because all threads must use the same serializer.
             found = cls._serializers.setdefault(version, serializer_of(cls, version))
         return found
 
@@ -118,8 +117,7 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        The value of an ignorable field that this version lacks is dropped. With `on_loss="error"`, dropping
-        a value raises EncodeError.
+        Values of ignorable fields that this version lacks are dropped. With `on_loss="error"`, they raise EncodeError.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with
@@ -147,9 +145,8 @@ class Message(Struct, Generic[H]):
         """Decode all of `data` (any bytes-like object).
 
         With `views`, values of type bytes and records are memoryviews of `data` instead of copies. With `strict=False`,
-        accepts everything that Kafka's own reader accepts. With `gc=False`, the native engine hides the objects from
-        the garbage collector. This is faster, but an object in a reference cycle is then never freed. Raises
-        DecodeError, or LimitError if `data` exceeds `limits`.
+        accepts everything that Kafka's own reader accepts. `gc=False` is faster with the native engine, but objects in
+        reference cycles are never freed. Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
         serializer = cls._serializers.get(version) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)
@@ -204,8 +201,8 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        A version above `VERSIONS` has the header version of the highest known version, because a broker must read the
-        header even if it doesn't know the version. Raises UnsupportedVersionError if the message has no header.
+        A version above `VERSIONS` has the header version of the highest known version, because a broker must be able to
+        read the header. Raises UnsupportedVersionError if the message has no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:
@@ -259,7 +256,7 @@ class Message(Struct, Generic[H]):
         return losses(self, version)
 
     def for_version(self, version: int) -> Projection:
-        """Return a copy that `version` can represent, with defaults where necessary, and the list of lost values.
+        """Return a copy that `version` can represent, and the list of lost values.
 
         Raises EncodeError for an invalid value that no default can replace.
         """

@@ -1,7 +1,7 @@
 """Class attributes that are computed on first use: the field table, the constructor, and the engine's methods.
 
 This way, importing a message builds no table and loads no engine. After the first use, the computed objects are
-ordinary class attributes. With the native engine, calls of these methods then run no Python code.
+ordinary class attributes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _binding: Final = RLock()
 class FirstUse:
     """A placeholder for a class attribute until its first use.
 
-    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method as
-    written in the class body; `bind` can use it, for example as the method of the pure-Python engine.
+    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method from the
+    class body.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -54,14 +54,14 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
+        # In CPython 3.13, `inspect.signature` passes the class as `struct`.
         bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(bound), "__get__", None)
         return bound if get is None else get(bound, struct, cls)
 
 
 def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
-    """Return a decorator for a method that `bind` replaces on its first use. Type checkers see the original method."""
+    """Return a decorator for a method that `bind` replaces on its first use."""
     descriptor: Any = lambda call: FirstUse(call, bind)  # noqa: E731
     return descriptor  # type: ignore[no-any-return]
 
@@ -112,7 +112,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         if element[0].isupper() and "struct" not in given:  # a capitalized type is a struct
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
-    with _binding:  # table rows are compared by identity, so all threads must get the same table
+    with _binding:  # all threads must get the same table
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)
         return owner.FIELDS
@@ -121,8 +121,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Set `__init__` to a native constructor if possible, else to a Python function compiled from the field table.
 
-    A class with a native constructor uses the Python function too: for subclasses, for introspection, and for arguments
-    that the native constructor does not support.
+    Subclasses, introspection and some arguments need the Python function even if there is a native constructor.
     """
     owner = _declaring(cls)
     if owner is None:
@@ -140,13 +139,12 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        # Keep an `__init__` that another thread has just set, or a handwritten one that calls `super().__init__`.
+        # Keep a handwritten `__init__`, or one that another thread has just set.
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
-    # Don't hold `_binding` during this call. The native engine has a lock of its own, and may need `_binding` while it
-    # holds that lock, to make the field table. If a thread held `_binding` while waiting for the engine's lock, and
-    # another thread held the engine's lock while waiting for `_binding`, both would wait forever.
+    # Don't hold `_binding` during this call, to prevent a deadlock. The native engine has a lock of its own, and may
+    # need `_binding` while it holds that lock.
     if native is not None:
         native.construct_natively(owner, init)
     return init
@@ -171,7 +169,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
     """Set the engine's methods on a message class, except for methods that it overrides.
 
-    If several threads call this at once, the first thread's native codec is kept, because calls may already use it.
+    The first thread's native codec is kept, because calls may already use it.
     """
     native = native_engine()
     native_codec: Any = None if native is None else native.Codec(message)
@@ -182,7 +180,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", native_codec)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` first: `inherit_calls` needs it if another thread creates a subclass meanwhile.
+        # Set `_bound` before the methods, because another thread may create a subclass.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

@@ -1,7 +1,6 @@
 """Constructors of data classes. They are made from the field table when the class is first instantiated.
 
-They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`. The
-native engine constructs objects from the same table, without these functions.
+They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         checked = f"    except TypeError:\n        _check_iterable({arrays})\n        raise"
         lines = ["    try:\n", *(f"    {line}" for line in lines), checked]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # For the source lines in a traceback, Python asks the `__loader__` in the function's global variables. The function
-    # was compiled from a string, so give it a loader that returns this string.
+    # For the source lines in a traceback, Python asks the `__loader__` in the function's global variables.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]

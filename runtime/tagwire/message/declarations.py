@@ -6,7 +6,7 @@
 
 `data_class` makes a plain class with slots. It removes the declarations from the class body, because a slot can't have
 the same name as a class attribute. The field table and the constructor are made from the declarations on first use
-(`tagwire.message.binding`), so that importing a module costs little.
+(`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,7 @@ class ComputedField(DeclaredField):
 
 
 class ClassDoc:
-    """The docstring of a data class, to which the documentation of the fields is added on access.
-
-    `help()` and notebooks show it. In the source, each field has a docstring below its declaration, which Python does
-    not keep.
-    """
+    """The docstring of a data class, to which the documentation of the fields is added on access."""
 
     __slots__ = ("text",)
 

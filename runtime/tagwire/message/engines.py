@@ -2,8 +2,8 @@
 
 The native engine is an extension module (`tagwire._engine`) that follows the layout of a version. The pure engine is
 the set of generated serializers. Both accept, reject and write the same bytes and values. If one rejects its input, the
-layout interpreter finds out where and why. The native engine is used if it is available; the environment variable
-TAGWIRE_ENGINE=native|python forces one of them.
+layout interpreter finds out where and why. The environment variable TAGWIRE_ENGINE=native|python forces one of them;
+by default, the native engine is used if it is available.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def native_engine() -> ModuleType | None:
     if requested and requested != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {requested!r}")
     try:
-        # This function is called often, and an import statement is faster than `import_module`.
+        # An import statement is faster than `import_module`.
         import tagwire._engine as native
     except ImportError as cause:
         if requested:
@@ -97,7 +97,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message version, from the module next to the data class's module.
+    """Return the generated serializer class of a message version.
 
     Without such a class, return one that uses the layout interpreter.
     """

@@ -1,7 +1,7 @@
 """Wire types for enums: integers with named values, which come from a `Register` class.
 
 On the wire they are integers of their base type, such as int8. In Python, a known number is a member of the enum's
-class, which is also an int. An unknown number stays a plain int, or is rejected if the enum is closed.
+class. An unknown number stays a plain int, or is rejected if the enum is closed.
 """
 
 from __future__ import annotations

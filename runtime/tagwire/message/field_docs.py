@@ -1,8 +1,7 @@
 """Look up the documentation of messages, structs and fields: the specs' `about` strings, from generated docstrings.
 
-Python does not keep the docstrings of attributes, so the first lookup parses the source of the class's module. Each
-docstring begins with the spec's text; details of the wire format follow in parentheses. Functions return "" if the
-source is missing, or if the spec has no documentation.
+Python does not keep the docstrings of attributes, so the first lookup parses the source of the class's module.
+Functions return "" if the source is missing, or if the spec has no documentation.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:
 
     for statement, after in zip(body, [*body[1:], None], strict=False):
         match statement, after:
-            case ast.If(), _:  # a deprecated field is a property in an `if` block that only type checkers see
+            case ast.If(), _:  # a deprecated field is in an `if TYPE_CHECKING` block
                 yield from _of_attributes(statement.body)
             case ast.FunctionDef(), _ if docstring := ast.get_docstring(statement):
                 yield statement.name, docstring

@@ -46,7 +46,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parse a version range. Results are cached, because thousands of rows use the same few strings."""
+    """Parse a version range. Results are cached."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -54,7 +54,7 @@ def _versions(text: str) -> Versions:
 
 
 def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
-    # Imported here to save time: few messages use shared structs.
+    # Imported here, because few messages use shared structs.
     from tagwire.message.struct_versions import StructVersions
 
     return StructVersions([(_versions(versions), number) for versions, number in ranges])
@@ -176,10 +176,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of the struct in this field, given the `version` of the class that declares the field.
-
-        The two versions differ only for a shared struct, which has its own versions.
-        """
+        """Return the version of the struct in this field, given the `version` of the class that declares the field."""
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
     @property
@@ -198,7 +195,7 @@ class FieldRow:
 
     @property
     def default(self) -> Any:
-        """The value in a new object, or DEFAULT_STRUCT. A default UUID is made on access: most are never needed."""
+        """The value in a new object, or DEFAULT_STRUCT."""
         if self.type == "uuid" and isinstance(self.own_default, int):
             return default_uuid(self.own_default)
         return self.own_default
@@ -207,7 +204,7 @@ class FieldRow:
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # a uuid field stores its default as an int
+        return self.default if isinstance(default, int) else default  # an int may be the default of a UUID
 
     @property
     def json_name(self) -> str:
@@ -218,7 +215,7 @@ class FieldRow:
 class OptionalFields:
     """The versions of a message that have optional fields as defined in the first draft of KIP-482.
 
-    `length_varint` and `counts_tag` settle two questions that the draft leaves open; see `tagwire.Schema`.
+    For `length_varint` and `counts_tag`, see `tagwire.Schema`.
     """
 
     __slots__ = ("counts_tag", "length_varint", "versions")
