@@ -19,7 +19,7 @@ class LimitsError(TagwireError, ValueError):
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means no limit other than the input size, because every element and every tag takes at least one byte of input.
+    None means no limit. The input size still limits memory, because each element or tag takes at least one byte.
     Decompressed data can be much larger, so `decompressed_bytes` and `decompression_ratio` always have a value.
     """
 

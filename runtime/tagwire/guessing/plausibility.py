@@ -133,7 +133,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # the value of a struct's node is True
+        return 1.0 if kind == "bool" else 0.0  # a struct's value is True
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)

@@ -137,7 +137,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies the key of an entry, in any version."""
+    """Return a tuple that identifies an entry's key in all versions."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 
