@@ -2,8 +2,8 @@
 
 The native engine is an extension module (`tagwire._engine`) that follows the layout of a version. The pure engine is
 the set of generated serializers. Both accept, reject and write the same bytes and values. If one rejects its input, the
-layout interpreter finds out where and why. The environment variable TAGWIRE_ENGINE=native|python forces one of them;
-by default, the native engine is used if it is available.
+layout interpreter finds out where and why. The native engine is used if it is available; the environment variable
+TAGWIRE_ENGINE=native|python forces one of them.
 """
 
 from __future__ import annotations
