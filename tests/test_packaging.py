@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 ROOTS = ("runtime", "generator", "generated", "cli", "workbench", "pipeline")
 ENGINES = ("_engine", "_columns", "_records")
 ENGINE_FILES = (".c", ".h", ".pxd", ".pxi", ".pyx", ".pyd", ".so")
-"""Suffixes of the native engine's sources, which only the sdist contains, and of modules that are built in place."""
+"""Suffixes of files that a wheel must not contain: sources of the native engine, and modules built in place."""
 PACKAGES = {
     "tagwire",
     "tagwire_cli",

@@ -36,7 +36,7 @@ _GONE: Final = object()
 
 
 def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
-    """Describe how the methods of two equal messages differ between the engines, or return None.
+    """Describe how the results of methods differ between the engines for equal messages; None if they don't differ.
 
     Compare each struct unchanged and with one invalid value.
     """

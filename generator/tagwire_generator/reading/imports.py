@@ -169,7 +169,7 @@ class SharedStructs:
         return result
 
     def is_circular(self, name: str) -> bool:
-        """Return whether a shared struct, or any struct that it imports directly or indirectly, imports itself."""
+        """Return whether the imports that begin at a shared struct contain a cycle."""
         waiting, seen = [name], {name}
         while waiting:
             known = self.get(waiting.pop())

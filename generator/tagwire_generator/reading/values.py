@@ -37,7 +37,7 @@ def text(node: JsonNode) -> str:
 
 
 def whole_number(node: JsonNode) -> int:
-    """Return an integer, written as a number or as a decimal string."""
+    """Read an integer from a JSON number or a decimal string."""
     if isinstance(node, Scalar) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):

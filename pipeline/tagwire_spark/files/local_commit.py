@@ -42,7 +42,7 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""Error numbers of `link` if the file system has no hard links. Other errors have other causes, such as a full disk."""
+"""The `errno` values with which `link` fails on a file system without hard links."""
 
 
 class LocalFolder(CommitFolder):
