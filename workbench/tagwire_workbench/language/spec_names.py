@@ -123,7 +123,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the field names that a value in the object `owner` may refer to, beginning with the innermost struct."""
+        """Return the field names that a value in the object `owner` may refer to. Those of inner structs come first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:

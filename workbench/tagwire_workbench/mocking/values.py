@@ -31,7 +31,7 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """The context for checking a script's values: the request and header classes, and the names of the values that the script keeps."""
+    """What a script's values may refer to: fields of the request and its header, and values that the script keeps."""
 
     request: type[Message]
     header: type[Message]
