@@ -84,7 +84,8 @@ def generate(
     """Generate the package of a spec set in memory. Only the cache is written to disk.
 
     `jobs` is the number of processes, by default one per processor. The cache is in the project at `cache_root`, by
-    default the set's own project. Raises SpecError for a missing folder, and for messages that generate the same path.
+    default the set's own project. Problems in specs are returned in the result's `problems`. Raises SpecError for a
+    missing folder, and for messages that generate the same path.
     """
     if not spec_set.templates.is_dir():
         raise SpecError(f"{spec_set.templates}: the templates folder does not exist", file=str(spec_set.templates))

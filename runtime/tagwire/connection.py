@@ -422,7 +422,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the seconds to pause before each retry, `seconds` in total, and then 0."""
+    """Yield the seconds to pause before each retry, `seconds` in total. A final 0 means that no retry is left."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

@@ -67,7 +67,7 @@ def plan_next_version(
     response or request. `released` lists releases that the change must not break, in addition to the current specs.
 
     Raises SpecError if no version can be added to the message, if the field's parent or neighbour doesn't exist, or if
-    the change violates a rule or breaks a released version.
+    the change violates a rule (`problems` lists all violations) or breaks a released version.
     """
     reader = SpecReader()
     sources = reader.read(files, options)

@@ -68,7 +68,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # example bytes start with a header
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # example bytes may start with a header
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part

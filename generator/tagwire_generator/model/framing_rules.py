@@ -1,7 +1,8 @@
 """Rules for the references between fields of a record format: lengths, checksums, counts and compression.
 
 The keys `lengthOf`, `countOf` and `covers` name a later field of the same struct. The keys `when`, `deltaOf` and
-`compression` name an earlier field of the same struct or of an enclosing struct.
+`compression` name an earlier field of the same struct or of an enclosing struct. If several earlier fields have this
+name, the nearest one is meant.
 """
 
 from collections.abc import Iterator, Mapping

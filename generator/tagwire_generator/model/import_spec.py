@@ -93,7 +93,8 @@ def _is_by_version(row: object) -> bool:
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     """Merge the version ranges that two imports list for the same struct.
 
-    If the imports contradict each other, return the lowest version for which they list different struct versions.
+    If the imports contradict each other, return the lowest version of the importing spec for which they list different
+    struct versions.
     """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []

@@ -2,7 +2,8 @@
 
 An entry's name is the hash of all its inputs, so an entry is never outdated. An entry begins with a hash of its
 content, so damaged entries are recognized and ignored. The folder `.tagwire_cache`, next to pyproject.toml, may be
-deleted at any time.
+deleted at any time. It contains a .gitignore file, so it is not committed. If the cache can't be read or written,
+results are created again.
 """
 
 import contextlib

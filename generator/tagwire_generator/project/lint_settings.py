@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Return whether a rule is enabled. `is_default` means that it is enabled by default."""
+        """Return whether a rule is enabled. If the settings select no rules, `is_default` decides."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False

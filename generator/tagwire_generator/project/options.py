@@ -38,7 +38,7 @@ class SpecOptions:
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type; "" allows any wire type.
 
-    In settings, this is a table of names and wire types, or a list of names.
+    In settings, this is a table of names and wire types, or a list of names, which allows any wire types.
     """
 
     def __post_init__(self) -> None:

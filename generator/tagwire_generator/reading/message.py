@@ -104,7 +104,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # the importing specs have flexible versions
+        attributes["flexible_versions"] = EVERYWHERE  # a stand-in: the importing spec's flexible versions apply
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:

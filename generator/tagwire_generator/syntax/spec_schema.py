@@ -119,7 +119,7 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 _UNTESTED: Final = frozenset(
     {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
 )
-"""Keywords without a test: `if` tests "then" and "else"; the others cause no errors."""
+"""Keywords without a test: `if` tests "then" and "else"; `shape_errors` ignores errors of the others."""
 
 
 @functools.cache

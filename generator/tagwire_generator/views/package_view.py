@@ -53,7 +53,7 @@ class PackageView:
     api_keys: tuple[tuple[str, int], ...]
     """For each request, its name in the generated enum and its API key. Sorted by API key."""
     api_key_docs: Mapping[str, str]
-    """Maps a request's name in the enum to the first sentence of its description."""
+    """Maps a request's name in the enum to the first sentence of its description. Requests without one are left out."""
     releases: tuple[tuple[str, str], ...]
     """Each message with its history (`tagwire.frames.releases`). Empty if the specs have no history."""
     releases_doc: str
@@ -140,7 +140,7 @@ class RegisterModuleView:
     ranges: tuple[str, ...]
     """The source code of a KeyRange call for each range, sorted by first key."""
     retriable: tuple[str, ...]
-    """The names of the constants for retriable errors."""
+    """The names of the constants for retriable errors; empty if the register does not contain errors."""
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:

@@ -1,8 +1,8 @@
 """The steps of straight-line code in which a serializer reads a struct, field by field in wire order.
 
 For speed, a single call of Python's `struct` reads consecutive fixed-width fields and the start of the next field: a
-null marker, a fixed-width length, or the first byte of a compact length. In each step, `shape`
-names a macro in `templates/read.jinja`, and the other attributes are strings that the macro inserts.
+null marker, a fixed-width length, or the first byte of a compact length. In each step, `shape` names a macro in
+`templates/read.jinja`, and the other attributes are strings that the macro inserts.
 
 In generated code, `m` is the object, `buf` the input, `pos` the position, `n` the last length or marker that was read,
 `end` the end of a string, and `stop` the end of a tagged field. Values of bytes fields are slices of `raw`, which is

@@ -33,7 +33,7 @@ _HEADER = "header."
 class _FrameSelection:
     """The base class of RequestSelection and ResponseSelection.
 
-    With `sized`, frames begin with an int32 size.
+    With `sized`, frames begin with an int32 size, which `rewrite` updates.
     """
 
     def __init__(
@@ -57,7 +57,10 @@ class _FrameSelection:
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return, for each path, the version of the struct that contains its last field."""
+        """Return, for each path, the version of the struct that contains its last field.
+
+        `version` is the version of the message body.
+        """
         header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(header_row), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
@@ -121,7 +124,7 @@ class _FrameSelection:
 
 
 class RequestSelection(_FrameSelection):
-    """Selects fields of requests; see `Registry.select_request`."""
+    """Selects fields of requests; see `Registry.select_request`. The version is read from the request's header."""
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.request_header, paths)

@@ -166,8 +166,9 @@ def network_frames(
     """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
-    the order matters. Raises MissingExtraError without the extra `pcap`. If the file can't be read, yields the frames
-    before the error, then raises CaptureError.
+    the order matters. After a gap, a request is recognized by its API key and version: the registry must have them or,
+    without a registry, they must be small numbers. Raises MissingExtraError without the extra `pcap`. If the file can't
+    be read, yields the frames before the error, then raises CaptureError.
     """
     connections: dict[str, _Connection] = {}
     failure = None

@@ -38,7 +38,8 @@ class LostBytes(NamedTuple):
 class RequestHeaders:
     """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` counts, for each correlation ID, the requests that still wait for a response.
+    `waiting` counts, for each correlation ID, the requests that still wait for a response. It is shared with the
+    connection's `ResponseHeaders`.
     """
 
     width: Final = 12
@@ -90,7 +91,7 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether requests are waiting."""
+        """Whether matches are almost certainly responses: true while requests are waiting."""
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:

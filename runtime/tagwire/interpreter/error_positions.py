@@ -49,7 +49,10 @@ def reject_bytes(layout: Layout, data: bytes, position: ErrorPosition, limits: L
 
 
 def read_on(reader: LayoutReader, position: ErrorPosition) -> None:
-    """Resume reading at the error's position, so that the reader raises the error."""
+    """Resume reading at the error's position, so that the reader raises the error.
+
+    If the reader records a trace, its recorder must already contain the spans before that position.
+    """
     stage, path, reader.pos, reader.end, tag, size, counts = position
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if stage == ErrorStage.MESSAGE_END:

@@ -194,7 +194,7 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.decompress(data, end)
         self.buf = self.raw = data
-        self.good = {}
+        self.good = {}  # its positions refer to the compressed input
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")

@@ -109,7 +109,7 @@ class LayoutReader(TagSectionReader):
             self.exhausted(struct.name)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read one item of a struct."""
+        """Read one item of a struct. The caller has checked the item's condition, if any."""
         self.path.append(item.name)
         plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)

@@ -2,7 +2,7 @@
 
 As in the first draft of KIP-482, a schema is made from a list of fields and a map of optional fields by tag. With such
 a map, even an empty one, a struct begins with a buffer of optional fields. Strings, bytes and arrays have int16 and
-int32 lengths, as before KIP-482.
+int32 lengths, as before KIP-482. Classes generated from an equivalent spec encode to the same bytes.
 
     foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")})
     response = Schema(Field("foos", [foo]), optional_fields={1: Field("user_agent", "string", nullable=True)})
@@ -48,7 +48,8 @@ class Field:
 
     `type` is the name of a primitive ("int32") or of an array of primitives ("[]int32"), a `Schema` for a struct, or
     `[schema]` for an array of structs. Strings, bytes, records and arrays may be `nullable`. `default` is the value of
-    an omitted field. Raises SchemaError if the arguments contradict each other.
+    an omitted field. Without it, the default is 0, False, "", b"", (), a zero UUID, a struct whose fields have their
+    defaults, or None for nullable records. Raises SchemaError if the arguments contradict each other.
     """
 
     __slots__ = ("item", "name")
@@ -79,8 +80,9 @@ class Schema:
 
     Without `optional_fields`, encoded structs have no buffer for such fields. With an empty mapping, they have an empty
     buffer, so that later versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an
-    entry's length counts the two bytes of its tag) choose between possible interpretations of the draft. Raises
-    SchemaError if the arguments contradict each other.
+    entry's length counts the two bytes of its tag) choose between possible interpretations of the draft. The draft does
+    not allow arrays of structs as optional fields; `allow_struct_arrays` does. Raises SchemaError if the arguments
+    contradict each other.
     """
 
     __slots__ = ("layout",)

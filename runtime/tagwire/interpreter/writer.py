@@ -281,7 +281,7 @@ class LayoutWriter(ValueWalk):
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
         """Raise EncodeError unless exactly one alternative of each union is set.
 
-        An unknown tag may be a newer alternative.
+        With unknown tags, none needs to be set, because an unknown tag may be a newer alternative.
         """
         for union in section.unions:
             present = present_alternatives(union, get)

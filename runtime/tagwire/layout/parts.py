@@ -14,7 +14,8 @@ Messages of tagwire's own dialect add:
 
     Union         a group of tagged fields; a struct has exactly one of them
 
-The writer computes Extent, Count and Checksum, so they are not among a struct's values.
+The writer computes Extent, Count and Checksum, so they are not among a struct's values. But a struct that is decoded to
+a dict keeps its checksums, for inspection.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class FrozenData:
 class LengthCode(FrozenData):
     """The encoding of a length or a count.
 
-    `code` is the format character of the `struct` module for a fixed-width number, or "" for a varint. `bias` is added
-    on the wire: a compact length is n + 1, so that 0 means null. `null` is the wire value of null, or None if null is
-    not allowed.
+    `code` is the format character of the `struct` module for a fixed-width number, or "" for a varint, which is zig-zag
+    if `zigzag` is set. `bias` is added on the wire: a compact length is n + 1, so that 0 means null. `null` is the wire
+    value of null, or None if null is not allowed.
     """
 
     __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
@@ -131,7 +132,8 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    If `signed` is true, a `uvarint` or `uvarlong` can also be negative, in two's complement.
+    If `signed` is true, a `uvarint` or `uvarlong` can also be negative. A negative number is encoded as its two's
+    complement, in the maximum number of bytes.
     """
 
     __slots__ = ("bits", "signed", "zigzag")
@@ -217,7 +219,8 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` has the names of the group's values 0, 1, 2 and so on.
+    `values` has the names of the group's values 0, 1, 2 and so on. If any value has a name, values without a name are
+    rejected.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -267,7 +270,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number.
+    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
 
     The item is either an array at the end of its struct, or a value that has its own length and contains messages of
     the same format.

@@ -53,7 +53,8 @@ class Item(FrozenData):
     value in a new object; `DEFAULT_STRUCT` means a struct whose fields have their defaults. The values of `sensitive`
     fields are hidden in output. The other attributes are for record formats. `extent` names the item that contains this
     item's length in bytes. `equals` is the only allowed value. `bits` are the named bits of the value. `relative_to`
-    names the field to which the value is added, such as a batch's base offset.
+    names the field to which the value is added, such as a batch's base offset. Brokers change `rewritten` fields in
+    place.
     """
 
     __slots__ = (

@@ -67,7 +67,8 @@ def columns(
     raises a DecodeError or UnsupportedVersionError. The error's attribute `row` is the row's number in the current
     array. With "skip", the message is null.
 
-    Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`.
+    Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`, before reading
+    begins.
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
@@ -118,7 +119,8 @@ class ReadOptions(NamedTuple):
 class LogColumns:
     """A log as Arrow arrays. Iterate over it, or pass it to a library that consumes `__arrow_c_stream__`.
 
-    Each iteration reads the log again, with one array in memory at a time. Invalid bytes raise LogError.
+    Each iteration reads the log again, with one array in memory at a time. Invalid bytes raise LogError; a library that
+    consumes the stream raises its own exception with the same message.
     """
 
     def __init__(self, path: str | Path, records: Column, options: ReadOptions, payload: Payload | None = None) -> None:

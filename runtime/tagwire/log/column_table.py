@@ -197,7 +197,7 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
     """Return a batch's values for these columns. Raises LogError for a number that does not fit its column.
 
-    With `headers_only`, nothing is decompressed.
+    With `headers_only`, nothing is decompressed, so the base offset of a compressed v0 or v1 message is None.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:

@@ -2,7 +2,8 @@
 
 Compaction makes three passes, with one batch in memory at a time. The first reads batch headers and transaction markers
 (`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the remaining records
-(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep.
+(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep. Segments that are not compacted, such
+as the active one, are copied byte for byte.
 """
 
 import shutil
@@ -44,8 +45,9 @@ def compact_partition(
 ) -> CompactReport:
     """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since its last call. Raises LogPathError if the folder exists or
-    can't be written, LogError for a damaged log, and CompactionError if the log can't be compacted with these options.
+    `tell` is called with the number of bytes read since its last call; the total can reach three times the segments'
+    size. Raises LogPathError if the folder exists or can't be written, LogError for a damaged log, and CompactionError
+    if the log can't be compacted with these options.
     """
 
     def compacted(found: Partition) -> CompactReport:
@@ -140,7 +142,8 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
     """Copy the partition's files that aren't segments or indexes, if they are valid for the compacted log.
 
-    The log was compacted up to the offset `end`.
+    The log was compacted up to the offset `end`. A producer snapshot below `end` is copied only if the compacted log
+    has a segment with the same base offset.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -56,7 +56,10 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""A function that returns additional JSON members for a record: a dict from names to JSON text."""
+"""A function that returns additional JSON members for a record: a dict from names to JSON text.
+
+A member named `value` replaces the record's value.
+"""
 
 
 Keep = Callable[[Record], bool]

@@ -56,6 +56,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     """Return all bytes of a small file.
 
     Raises LogPathError if the file can't be read, and LogLimitError with `rule` if it has more than `most` bytes.
+    Brokers keep these files small, so a larger file may be an attack (such as a sparse file).
     """
     try:
         with FileIO(path) as file:  # unbuffered

@@ -3,7 +3,8 @@
 A batch header applies to all records in the batch. So records are joined only if they have the same producer, producer
 epoch, transaction, leader epoch, timestamp type, delete horizon, format and codec, and if there is no control batch
 between them. The producer's sequence numbers must have no gap, because a batch stores only the first number. Control
-batches, and batches without records, are not changed. Records keep their offsets, timestamps and sequence numbers.
+batches, and batches without records, are not changed. Records keep their offsets, timestamps and sequence numbers, and
+the new batches cover all offsets that the old ones cover.
 """
 
 import re

@@ -63,8 +63,9 @@ def salvage(
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of the same name in `output`.
 
-    The folder appears only when it is complete. `tell` is called with the number of bytes read since the last call.
-    Raises LogPathError if the folder exists or can't be written.
+    The folder appears only when it is complete. If a running broker removes segments before they are read, the
+    partition is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if
+    the folder exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
@@ -85,7 +86,7 @@ class _EpochRun(NamedTuple):
 class _Salvage:
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(format, strict=False)
+        self.format = format_set(format, strict=False)  # also keep batches with errors that Kafka's own reader ignores
         self.limits = limits
         self.tell = tell
         self.transactions = OpenTransactions()
@@ -191,7 +192,10 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead."""
+        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead.
+
+        A copy is better, because it also lists epochs in which no batch was written.
+        """
         if not path.is_file():
             return
         try:

@@ -1,7 +1,7 @@
 """Find the batches of a segment and their positions.
 
-A segment may be larger than memory, so it is read batch by batch (`tagwire.log.file_bytes`). A search for an offset
-reads only headers.
+A segment may be larger than memory, so it is read batch by batch (`tagwire.log.file_bytes`). The returned batches do
+not keep the file open. A search for an offset reads only headers.
 
 An active segment may be preallocated. The zeros at the end of a file are not part of the data. They can't be a batch,
 because the length of a batch is not zero.

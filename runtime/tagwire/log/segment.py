@@ -30,7 +30,7 @@ class Segment:
     """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
     The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
-    Raises LogPathError if there is no such file.
+    Raises LogPathError if there is no such file. If `name`, the parsed file name, is given, the file is not checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -86,7 +86,8 @@ class Segment:
         """Yield the batches, starting at the batch that contains `start_offset` or, if none does, at the next one.
 
         Only one batch is in memory at a time. With `partial`, a truncated last batch is left out. Raises LogError at
-        the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError.
+        the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError: once
+        for bytes that aren't a batch, and once for the records of a batch from the first invalid record on.
         """
         for _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch

@@ -96,7 +96,10 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def reject_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`."""
+        """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`.
+
+        Formats in which the batch would extend beyond the end of the data are not checked here.
+        """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
         errors = [self._error(position, header, size, each) for each, size in sizes if 0 < size <= left]
@@ -110,7 +113,8 @@ class SumCheck:
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.
 
-        `header` contains the bytes at that position. Returns a bool, because raising an error would be slow.
+        `header` contains the bytes at that position. Returns a bool, because raising an error would be slow: crafted
+        bytes can make every position a candidate.
         """
         left = len(self._data) - position
         for each in formats:

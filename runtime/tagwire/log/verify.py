@@ -61,8 +61,9 @@ def verify_partition(
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read. `format` works as in `tagwire.records.read_batches`.
 
-    If a running broker compacts or deletes segments during the check, the partition is read again. `tell` is called
-    with the number of segment bytes read since the last call.
+    If a running broker compacts or deletes segments during the check, the partition is read again, and only problems
+    that still exist are reported. A segment that has disappeared from the middle of the log is a problem. `tell` is
+    called with the number of segment bytes read since the last call.
     """
 
     def verified(found: Partition) -> list[FileReport]:

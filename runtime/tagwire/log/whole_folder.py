@@ -31,8 +31,9 @@ def host() -> str:
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     """Lock `target` for this process, and yield whether it is locked: false if locks aren't supported.
 
-    Creates the parent folder, and a lock file that names the process. If another process has the lock, waits for it if
-    `waits` is set, or else raises LogPathError. Raises LogPathError if the lock file can't be written.
+    Creates the parent folder, and a lock file that names the process. A killed process leaves the file, but not the
+    lock. If another process has the lock, waits for it if `waits` is set, or else raises LogPathError. Raises
+    LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
     flock = _flock()
@@ -115,7 +116,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     reject_inside([target], sources)
     reject_existing(target)
     with claimed(target) as is_alone:
-        reject_existing(target)  # another process may have created the target
+        reject_existing(target)  # another process may have created the target before this one got the lock
         prefix = f".{target.name}.{host()}-"
         partial = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:

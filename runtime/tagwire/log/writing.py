@@ -31,8 +31,8 @@ def index_kinds(segment: Segment) -> set[str]:
 class SegmentWriter:
     """Writes a segment to a folder, with indexes of the given `kinds` (index, timeindex, txnindex).
 
-    Use it as a context manager: the indexes are written at the end of the block, if it succeeds. `pause` closes the
-    file until the next batch, for callers that write many segments at once.
+    Use it as a context manager: the indexes are written at the end of the block, if it succeeds. An empty transaction
+    index is not written. `pause` closes the file until the next batch, for callers that write many segments at once.
     """
 
     def __init__(

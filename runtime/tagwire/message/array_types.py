@@ -1,4 +1,5 @@
 """The types of array attributes, only for type checkers.
+
 Type checkers treat these types as descriptors: a constructor parameter gets its type from `__set__`, and the attribute
 from `__get__`. So the constructor accepts any iterable, and the attribute is a tuple.
 """

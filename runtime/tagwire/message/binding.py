@@ -112,7 +112,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         if element[0].isupper() and "struct" not in given:  # a capitalized type is a struct
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
-    with _binding:  # all threads must get the same table
+    with _binding:  # rows are compared by identity, so all threads must get the same table
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)
         return owner.FIELDS

@@ -4,12 +4,13 @@ Kafka's form is the output of its generated JSON converters. A struct is an obje
 a lower-case first letter. It has the fields of the version, but tagged fields only if they differ from the default. A
 uuid is 22 characters of URL-safe base64, bytes are standard base64, NaN and infinities are strings. The lossless style
 keeps what Kafka's form loses: records are base64 (Kafka prints ""), unknown tagged fields are under `_unknownTags`, and
-NaNs keep their bits (`NaN:7ff8000000000001`).
+a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 
 With the native engine, C code converts in both directions (`_native/engine/json.pxi`), but leaves rare and invalid
 values to this module.
 
-Reading accepts fields of other versions, so it uses the classes' `FIELDS` and not the layout.
+Reading accepts fields of other versions, so it uses the classes' `FIELDS` and not the layout. If such a field has a
+value that the version can't represent, encoding fails.
 """
 
 from collections.abc import Callable, Mapping

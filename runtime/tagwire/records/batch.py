@@ -174,7 +174,8 @@ class RecordBatch:
     def base_offset(self) -> int:
         """The first offset. For a wrapper, this is the offset of the first message inside.
 
-        If the messages inside can't be read, this is the wrapper's own offset.
+        If the messages inside can't be read, this is the wrapper's own offset, and iterating over the wrapper raises
+        the error.
         """
         return self._bounds[0]
 

@@ -1,8 +1,8 @@
 """Records as producers and consumers see them, with the additions of KIP-82 and KIP-87.
 
 KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
-strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not. If a key is an enum member with a
-codec, the codec encodes and decodes the values of that key.
+strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If
+a key is an enum member with a codec, the codec encodes and decodes the values of that key.
 """
 
 from collections.abc import Callable, Iterable, Mapping

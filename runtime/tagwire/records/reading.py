@@ -33,11 +33,11 @@ def read_batches(
 
     `format` is `auto` (v0, v1, v2 and v3), a name such as "kip87", or several names as a list or separated by commas.
     Each batch's magic byte determines which of these formats it has. Unless `only` is true, v0, v1 and v2 are also
-    accepted, but a named format replaces the one with the same magic byte. Checksums are verified at once; records are
-    read when a batch is iterated. With `partial`, a truncated last batch, as in Fetch responses, is left out. With
-    `strict=False`, records are read as Kafka's own reader reads them: see docs/records.md. Raises DecodeError for
-    invalid bytes, LimitError beyond `limits`, and FormatError for an unknown name or two formats with the same magic
-    byte.
+    accepted, but a named format replaces the one with the same magic byte. A message set is returned as its outermost
+    messages. Checksums are verified at once; records are read when a batch is iterated. With `partial`, a truncated
+    last batch, as in Fetch responses, is left out. With `strict=False`, records are read as Kafka's own reader reads
+    them: see docs/records.md. Raises DecodeError for invalid bytes, LimitError beyond `limits`, and FormatError for an
+    unknown name or two formats with the same magic byte.
     """
     if limits is DEFAULT_LIMITS and strict and not only and not partial and type(format) is str:
         reader = _usual_readers[format]

@@ -8,8 +8,9 @@ from tagwire.records.record import Record
 def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
     """Return whether compaction keeps a record, by the rules of its format.
 
-    `is_latest` means that no later record has the same key. Deletes and records with a null key are not kept. If
-    `is_compacted` is false, all records are kept.
+    `is_latest` means that no later record has the same key. Deletes and records with a null key are not kept. In
+    formats with a tombstone bit, a delete is a record with `Record.is_tombstone` set; in other formats, a record with a
+    null value. If `is_compacted` is false, all records are kept.
     """
     if not is_compacted:
         return True

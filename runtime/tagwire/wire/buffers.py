@@ -1,6 +1,7 @@
 """Convert input of any bytes-like type to `bytes` and to memoryviews.
 
-An object's buffer is requested only once, because a second request might return other bytes.
+An object's buffer is requested only once, and kept as long as a reader uses it. A second request might return other
+bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Compress and decompress record batches, with limits on the decompressed size.
 
 Codecs are named as in specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`, which has the header checksum of old
-Java clients (KAFKA-3160). As in Java clients, snappy is written in Xerial frames, and is read with and without frames.
+Java clients (KAFKA-3160: the checksum also covers the frame's magic). As in Java clients, snappy is written in Xerial
+frames, and is read with and without frames.
 
 gzip uses zlib, the other codecs cramjam. All of them write into a buffer of limited size, so that no input can produce
 more bytes than `Limits` allow.

@@ -7,8 +7,8 @@ The functions read from `bytes` at a position, or append to a `bytearray`. For i
 interpreter process the same bytes or value again, to find the position.
 
 The functions for strings don't check whether the bytes end too early. In that case, the position after the string is
-past the end, so the next read fails. After the last field, the serializer checks the position. No function here may
-return a smaller position than it was given.
+past the end, so the next read fails. After the last field, the serializer checks the position. This works only because
+positions never decrease: no function here may return a smaller position than it was given.
 """
 
 from collections.abc import Callable, Sequence

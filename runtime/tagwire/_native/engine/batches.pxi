@@ -83,8 +83,9 @@ cdef class Magic2:
     D has the timestamp T + F * D. Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T
     is the append time, and F is 0.
 
-    If `is_alone` is true, each batch object gets its own copy of its bytes. The method `at` then also stores the header
-    fields that HEADER_NAMES lists, and `batch` must have slots for them.
+    If `is_alone` is true, each batch object gets its own copy of its bytes, so that it keeps no other batches in
+    memory. The method `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for
+    them.
     """
 
     cdef object batch, format

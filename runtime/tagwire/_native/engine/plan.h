@@ -55,7 +55,7 @@ struct tw_field {
     int32_t number;       /* identifies this field or element type in traces */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
-    Py_ssize_t slot;      /* the slot's offset in objects; in column plans, the column's index or -1 */
+    Py_ssize_t slot;      /* the slot's offset in objects; in column plans, the column's index (-1: not stored) */
     PyObject *name;
     const tw_field *element; /* type of an array's elements, or of the integer that encodes an enum */
     const tw_enum *members;
@@ -173,8 +173,8 @@ typedef struct {
     int good_count;
 } tw_reader;
 
-/* A growing output buffer. It starts on the caller's stack, and moves to a bytes object when the stack buffer is full.
- * If only the size is needed (`counting`), a full buffer is overwritten. */
+/* A growing output buffer. It starts on the caller's stack. When that is full, the bytes move to a bytes object or, in
+ * the limited API, to allocated memory. If only the size is needed (`counting`), a full buffer is overwritten. */
 typedef struct {
     uint8_t *p, *end, *start;
     PyObject *bytes;

@@ -24,7 +24,7 @@ typedef struct {
 
 /* Append the rows from `*row` up to `stop`, until the new batch reaches `most_bytes` or `most_records`; its first
  * record may exceed these limits. Set `*row` to the first row that was not appended. Return 0 if that row can't be
- * appended to any batch; otherwise 1. */
+ * appended to any batch, because it is too large, or its offset is INT64_MAX or below `next_offset`; otherwise 1. */
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records);
 
 void tw_prepare_rows(void);
