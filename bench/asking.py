@@ -4,8 +4,7 @@
 
 Each client waits for a response before it sends the next request. The server runs in its own process and sends prepared
 bytes. The clients run one after another in each round, and the reported times are medians over all rounds. Each client
-gets a new process for each round; in a shared process, the times would depend on the memory that earlier clients left
-behind.
+gets a new process for each round, because times in a shared process depend on earlier clients.
 """
 
 import asyncio

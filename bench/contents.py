@@ -1,7 +1,7 @@
 """The contents of the benchmark messages, as plain data from which every library builds its own objects.
 
-These are the messages that brokers and clients exchange most often, with the sizes found in a large cluster. Broker and
-partition numbers are small, as in real clusters; this matters because CPython preallocates the ints from -5 to 256.
+These are the messages that brokers and clients exchange most often. Broker and partition numbers are small, as in real
+clusters: CPython preallocates the ints from -5 to 256.
 """
 
 from random import Random
@@ -189,5 +189,5 @@ def offset_commit() -> OffsetCommit:
 
 
 def heartbeat() -> Heartbeat:
-    """Return a HeartbeatResponse. It is the smallest response, so its benchmark mostly measures call overhead."""
+    """Return a HeartbeatResponse, the smallest response."""
     return Heartbeat(0, 0)

@@ -1,7 +1,7 @@
 """Measure how long imports take, as the median CPU time of many new processes.
 
-The clock starts after the interpreter has started. Each process runs with `-I -S`, so that no site or startup file
-imports modules before the clock starts. The first run is discarded because it compiles the modules.
+The clock starts after the interpreter has started. Each process runs with `-I -S`, so that startup files import no
+modules. The first run is discarded because it compiles the modules.
 """
 
 import os
@@ -19,7 +19,7 @@ from report import aligned
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
-"""A measured step with the keys `library`, `step`, `milliseconds` and `modules` (the number of loaded modules)."""
+"""One result: a dict with the keys `library`, `step`, `milliseconds` and `modules` (how many were loaded)."""
 
 _STEPS: Final = {
     "tagwire": (
@@ -56,9 +56,9 @@ for step in sys.argv[2:]:
     exec(code)
     print(thread_time() - start, len(sys.modules) - before)
 """
-"""The script that measures the import steps, run in a new process.
+"""A script that measures the import steps.
 
-It first imports the modules that Python loads at startup, so that they aren't counted in any step.
+It first imports the modules that Python loads at startup, which no step should count.
 """
 
 

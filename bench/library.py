@@ -1,8 +1,7 @@
 """The interface that every benchmarked library implements: how to build, encode and decode the benchmark messages.
 
 Each library builds its messages from the same contents, the way its users would. If a library doesn't have the
-benchmark's version of a message, it uses the closest version that it has, which never takes more work. The result table
-shows the version.
+benchmark's version of a message, it uses the closest version that it has.
 
 The libraries are imported only when they are used, so these modules can be loaded and type-checked without them.
 """

@@ -27,7 +27,7 @@ class Tagwire(Library):
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that gets all attributes of a message, including fields that its version doesn't have."""
+        """Return a function that gets all attributes of a message."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 

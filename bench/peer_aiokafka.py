@@ -1,4 +1,4 @@
-"""Benchmark aiokafka, which interprets schemas at run time, and whose messages are tuples.
+"""Benchmark aiokafka, which interprets schemas at run time.
 
 aiokafka has no flexible versions, so older versions of the messages are used.
 """

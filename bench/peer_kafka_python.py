@@ -1,4 +1,4 @@
-"""Benchmark kafka-python, which creates classes from JSON at run time, with an encoder and decoder per version."""
+"""Benchmark kafka-python, which creates classes from JSON at run time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +12,7 @@ __all__ = ["KafkaPython"]
 
 
 class KafkaPython(Library):
-    """kafka-python, which has one class for all versions of a message. The version is an argument."""
+    """kafka-python, which has one class for all versions of a message."""
 
     name = "kafka-python"
 
@@ -35,7 +35,7 @@ class KafkaPython(Library):
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:
     version = VERSIONS[cls.__name__]
-    # Don't pass the version to `encode`: the message already knows it, and a decoded message rejects the argument.
+    # Don't pass the version to `encode`: a decoded message rejects the argument.
     return Contender(
         version, make(cls, version), lambda message: message.encode(), lambda data: cls.decode(data, version=version)
     )

@@ -15,7 +15,7 @@ __all__ = ["Msgspec"]
 
 
 class Msgspec(Library):
-    """msgspec, which has fast Python objects with fixed fields, and encodes them as MessagePack."""
+    """msgspec, which encodes structs as MessagePack."""
 
     name = "msgspec"
 
@@ -38,7 +38,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # Call msgspec through a lambda, as the other libraries are: a lambda takes as long as encoding a small message.
+        # Call msgspec through a lambda, like the other libraries. The call takes as long as encoding a small message.
         return Contender(
             None,
             make,

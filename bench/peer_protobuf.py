@@ -1,8 +1,7 @@
 """Benchmark protobuf, which encodes the same data in its own format, with its C library.
 
-The format has no versions. protobuf creates the Python object for a field only when the field is accessed, so most of
-its decoding work happens when the fields are read. The message types are defined here in Python, so no .proto compiler
-is needed.
+The format has no versions. protobuf creates the Python object for a field only when the field is accessed. The message
+types are defined here in Python, so no .proto compiler is needed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ _HEARTBEAT: Final = {"Heartbeat": "throttle_time_ms:int32 error_code:int32"}
 
 
 class Protobuf(Library):
-    """protobuf, an alternative for teams that prefer a general format to Kafka's."""
+    """protobuf, which has its own format."""
 
     name = "protobuf"
 

@@ -1,4 +1,4 @@
-"""Compare tagwire's speed with other libraries, in a table of CPU times. `make bench` takes a few minutes.
+"""Compare the CPU times of tagwire and other libraries. `make bench` takes a few minutes.
 
 `--quick` only checks that everything works; its numbers are meaningless. docs/benchmarks.md explains the table.
 """

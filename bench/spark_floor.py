@@ -3,9 +3,9 @@
     python bench/spark_floor.py [--megabytes 256] [--rounds 7]
 
 The script runs only on Linux. The floor is a Python data source with the same schema and the same number of tasks. Its
-workers return Arrow batches that `kafka_log` produced in advance. No Python data source can be faster, because the
-floor consists only of Spark's own work: starting the tasks, and converting Arrow batches to rows. The Parquet files
-contain the same rows. Every round runs each query once, in random order.
+workers return Arrow batches that `kafka_log` produced in advance. No Python data source can be faster: Spark only
+starts the tasks and converts Arrow batches to rows. The Parquet files contain the same rows. Every round runs each
+query once, in random order.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def _batches(path: str) -> list[Any]:
 
 
 def main() -> None:
-    """Measure all queries. Print their CPU and elapsed seconds, and compare the speeds of the sources."""
+    """Measure all queries, and print their CPU and elapsed seconds."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=7)

@@ -49,7 +49,7 @@ def operations(message: str) -> list[str]:
 def check_bytes(by_library: dict[str, Any]) -> None:
     """Check that all libraries encode a message to the same bytes, and that each writes back the bytes it reads.
 
-    Libraries that use another version or format only have to pass the second check. Raises SystemExit if a check fails.
+    Libraries with a different version or format only have to pass the second check. Raises SystemExit if a check fails.
     """
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]

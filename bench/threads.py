@@ -3,9 +3,8 @@
     PYTHONPATH=generated python3.13t bench/threads.py [ROUNDS]
 
 Each thread has its own message. A round runs one thread alone, and then two threads at once. "wall" compares elapsed
-times, and "CPU" the CPU times of the threads. The best value is 2: two threads, each with the same work, take as long
-as one. "CPU" depends less on other programs, and shows how much the threads slow each other down, for example by
-writing to the same memory.
+times, and "CPU" the CPU times of the threads. The best value is 2. "CPU" depends less on other programs, and shows how
+much the threads slow each other down.
 """
 
 import sys

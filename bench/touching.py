@@ -1,7 +1,7 @@
 """Read every value of a decoded message, because some libraries decode a field only when it is accessed.
 
-The function `reader` builds a reader from a sample message, in the same way for all libraries. A reader makes one C
-call per struct, so it adds little to the time that the library takes.
+The function `reader` builds a reader from a sample message. A reader makes one C call per struct, so it adds little to
+the time that the library takes.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""The type of `Library.fields`, which returns a function that reads all fields of a struct."""
+"""The type of the method `Library.fields`."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:

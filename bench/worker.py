@@ -1,4 +1,4 @@
-"""Measure one installation of tagwire for `compare`, which puts the installation on the import path.
+"""Measure the installation of tagwire that `compare` put on the import path.
 
 Each input line requests a measurement: a message, an operation and a number of seconds, separated by tabs. Each output
 line is the result: seconds per call, or an error.

@@ -4,7 +4,7 @@ Each command is a module that defines a click command called `command`. The modu
 used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't require the
 extras of other commands.
 
-cloup and rich-click also divide the help into sections, but they would change how all other help is printed.
+cloup and rich-click also have help sections, but they would change all other help.
 """
 
 import importlib

@@ -57,7 +57,7 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE and VERSION (or API and VERSION for a response) and FILE."""
+    """Complete the arguments MESSAGE (or API), VERSION and FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
@@ -97,7 +97,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of input limits, followed by `=`; the user then types the number."""
+    """Complete the names of input limits, followed by `=`."""
     from tagwire.limits import Limits
 
     return _starting([f"{name}=" for name in Limits.__slots__], incomplete)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
     """Yield the partitions in these folders and their subfolders, and a segment for each path that is a file.
 
-    Raises LogPathError for a folder without partitions, and for a file that is a capture.
+    Raises LogPathError for a folder without partitions, and for a capture file.
     """
     from tagwire.log import LogPathError, Segment, find_partitions
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import click
 
 _LONGEST: Final = 1_000_000
-"""The maximum number of seconds, about eleven days.
+"""The longest timeout in seconds (about eleven days).
 
 Operating systems support timeouts of up to about 24 days.
 """

@@ -42,7 +42,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return the options of the running command that a suggested follow-up command must repeat, such as `--hex`."""
+    """Return the options of the running command that a suggested command must repeat, such as `--hex`."""
     given = click.get_current_context().params
     args = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):

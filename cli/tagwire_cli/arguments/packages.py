@@ -1,7 +1,7 @@
 """Find the generated package that a command uses, and the messages in it by name.
 
-By default, this is the package of the current project's first spec set. Outside of a project, it is the package with
-Kafka's messages. An unknown name is a usage error (exit status 2).
+The default is the package of the current project's first spec set or, outside of a project, Kafka's package. An unknown
+name is a usage error (exit status 2).
 """
 
 import importlib
@@ -75,7 +75,7 @@ def _located(package: str | None) -> str:
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """Return the message with this name. Raises click.BadParameter with a hint if it's unknown or a record format."""
+    """Return the message with this name. Raises click.BadParameter with a hint for a record format or unknown name."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
@@ -84,7 +84,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """Return the message or record format with this name. Raises click.BadParameter with a hint if it's unknown."""
+    """Return the message or record format with this name. Raises click.BadParameter with a hint for an unknown name."""
     if name not in registry:
         names = _messages_of_api(registry, name)
         if names:
@@ -106,7 +106,7 @@ def _record_format_hint(name: str) -> str:
 
 
 def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
-    """Return a hint for an unknown message: similar names or, for a message of Kafka, the option `--package`."""
+    """Return a hint for an unknown message: similar names, or the option `--package` for Kafka's messages."""
     kafka = kafka_messages()
     if registry is not kafka and (name in kafka or _messages_of_api(kafka, name)):
         return f"the package is {registry.package}; for Kafka's messages, add --package {KAFKA_MESSAGES}"

@@ -13,7 +13,7 @@ from tagwire_cli.paths import InputPath
 
 F = TypeVar("F", bound=Callable[..., Any])
 Session: TypeAlias = Callable[[], AbstractContextManager[Any]]
-"""A function that opens a Spark session as set by the command's options. Use its result in a `with` block."""
+"""A function that opens a Spark session with the command's options. Use its result in a `with` block."""
 
 
 class PathOrUrl(InputPath):
