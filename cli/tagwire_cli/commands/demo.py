@@ -60,7 +60,7 @@ class _Outcome:
     rejected: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
     """Frames that were rejected, as expected, because the sender's bytes are invalid."""
     failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
-    """Frames with an unexpected result, each with a description of this result."""
+    """Frames with an unexpected result, each with a description."""
     missing: int = 0
     """The number of frames of unknown APIs or versions."""
     seconds: float = 0.0

@@ -109,7 +109,7 @@ def _facts(difference: "VersionDiff") -> list[str]:
 def _step(what: str, before: int | None, after: int | None, unit: str = "") -> str:
     """Format a change, such as `header 1 -> 2`, or `header 1` if nothing changed.
 
-    A size is None if the version can't represent an object with default values. It is shown as `impossible`.
+    A size of None is shown as `impossible`.
     """
     shown = ["impossible" if value is None else f"{value}{unit}" for value in (before, after)]
     return f"{what} {shown[0]}" if before == after else f"{what} {shown[0].removesuffix(unit)} -> {shown[1]}"

@@ -203,7 +203,7 @@ def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is
     failures: list[str] = []
 
     def rows() -> Iterator[Any]:
-        """Yield JSON values for each unit as it is read, so that only one unit at a time is in memory."""
+        """Yield the JSON values of one unit at a time, to save memory."""
         for one in units:
             failures.extend(_failures([one]))
             if is_many or settings.kind == "guess":
@@ -230,7 +230,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
 
 
 def _again(options: dict[str, Any]) -> str:
-    """Return the options to repeat in a suggested command, so that it reads the same input as this command."""
+    """Return the options to repeat in a suggested command."""
     encoding = [] if options["is_hex"] else ["--input", options["encoding"] or "auto"]
     return shlex.join([*repeated_options(), *encoding])
 

@@ -165,7 +165,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         with progress_bar(spec_set.package) as progress:
             cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
             packages.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
-    # Remove repeated problems: several sets may use the same spec.
+    # Remove repeated problems: several sets can use the same spec.
     problems = list(dict.fromkeys(problem for _, package in packages for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
-"""The wire type families whose values are strings in JSON."""
+"""The wire types whose values are strings in JSON."""
 
 
 @click.command("set")
@@ -109,5 +109,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Replace `old` by `new`. If `old` is a list, possibly of lists, replace each value in it."""
+    """Replace `old` by `new`. If `old` is a list, replace each value in the list."""
     return [_filled(each, new) for each in old] if type(old) is list else new

@@ -327,7 +327,7 @@ def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bit
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Return a struct as JSON: fields and tagged fields in wire order, and fields that only other versions have."""
+    """Return a struct as JSON, with its fields and tagged fields in wire order."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,

@@ -72,7 +72,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
 
 
 def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "SpecOptions":
-    """Return the options of the spec set that contains the path `name`, plus those that `--allow-...` flags set."""
+    """Return the options of the spec set that contains the path `name`, plus the options of `--allow-...` flags."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == STDIN else settings.set_of(Path(name))

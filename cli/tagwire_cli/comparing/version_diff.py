@@ -1,7 +1,7 @@
 """Compare the layouts of two versions of a message, field by field.
 
 A layout describes everything on the wire in one version: types with their length encoding, nullability and tags. Fields
-are matched by name, because a field has the same name in all versions.
+are matched by name.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class VersionFacts:
     """The header version; None for messages without a header."""
     flexible: bool
     optional_fields: bool
-    """Whether structs begin with optional fields: the tagged fields of KIP-482's first draft."""
+    """Whether structs begin with optional fields (see the first draft of KIP-482)."""
     minimum_size: int
     default_size: int | None
     """The encoded size of an object with only defaults; None if the version rejects such an object."""

@@ -127,10 +127,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None, most: int 
 
 
 def _layout(trace: Trace, width: int, most: int | None) -> tuple[int, tuple[int, int, int], bool]:
-    """Choose how many bytes a line shows, how wide the columns are, and whether to show types.
-
-    Enough space is left for values.
-    """
+    """Choose how many bytes a line shows, how wide the columns are, and whether to show types."""
     hex_width, *others = column_widths(trace, BYTES_A_LINE, most)
     widths = (0, 0, 0)
     for has_types in (True, False):

@@ -125,7 +125,7 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
 def _link_type(data: bytes) -> int | None:
     """Return the link type if the bytes are one complete TCP packet; otherwise None.
 
-    The length in the IP header must match the size of the input. Ethernet packets may be longer.
+    The length in the IP header must match the size of the input, except for Ethernet padding.
     """
     for start, link in ((14, _ETHERNET), (0, _RAW_IP)):
         header, size = data[start : start + 40], len(data) - start

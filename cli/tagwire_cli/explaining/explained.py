@@ -36,7 +36,7 @@ class Explained(NamedTuple):
     is_part: bool = False
     """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
-    """A description of the input, if this is its first unit and the input was detected; otherwise empty."""
+    """A description of the detected input, for its first unit; otherwise empty."""
 
     @property
     def failure(self) -> str:
@@ -65,7 +65,7 @@ class Explained(NamedTuple):
 
 
 class _Children(list[Any]):
-    """The children of a node as JSON values. Each is created only when it is written."""
+    """The children of a node as JSON values. Each child is created only when it is written."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ def explained(title: str, data: bytes, guess: Guess) -> Explained:
 def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]:
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    If the guess is unclear, these lines list commands that explain the input in other ways, with `options` and `file`.
+    If the guess is unclear, the lines also list commands for other kinds of input, with `options` and `file`.
     """
     if one.input:
         yield one.input
@@ -127,7 +127,7 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
     """Yield lines that list the candidates, each with a command that explains the input as this candidate.
 
-    `again` contains the options and the input, to append to each command. If it is None, no commands are printed.
+    `again` contains the options and the input, to append to each command. If `again` is None, no commands are printed.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

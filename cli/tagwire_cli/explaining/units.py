@@ -65,7 +65,7 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains one unit, and the remaining arguments, which name the file.
+    """Return a function that explains one unit, and the arguments that name the file.
 
     For record batches, the function is None. Raises click.UsageError if the arguments name an unknown message or
     version.
@@ -120,7 +120,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return a note that names the package in use and the option to use Kafka's package; "" if Kafka's is in use."""
+    """Return a note on the package in use and the option for Kafka's package; "" for Kafka's package."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note
@@ -150,7 +150,7 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 
 def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
-    """Yield an explanation of each frame, or the error if it can't be explained."""
+    """Yield an explanation of each frame, or its error."""
     while True:
         try:
             frame = next(frames, None)

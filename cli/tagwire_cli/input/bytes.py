@@ -29,7 +29,7 @@ class InputError(TagwireError):
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
-    """Read all bytes of `file`, or of standard input for `-`. With `is_hex`, the input is hex, and is decoded.
+    """Read all bytes of `file`, or of standard input for `-`. With `is_hex`, the input is decoded from hex.
 
     Raises InputError if the file can't be read, or contains invalid hex.
     """

@@ -90,7 +90,7 @@ def command(
 
 
 def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
-    """Print a report on each converted segment, and what was lost. Exit with status 1 if data was lost or skipped."""
+    """Print a report on each converted segment, and the losses. Exit with status 1 if data was lost or skipped."""
     from tagwire.log.rebatching import LossReport
 
     losses = LossReport()
