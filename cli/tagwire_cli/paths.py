@@ -58,7 +58,7 @@ class InputPath(click.Path):
     ) -> None:
         """Create the parameter type. With `allow_dash`, `-` is accepted and passed to the command unchanged.
 
-        With `stdin_name`, `-` is replaced by the path of a temporary file of this name, a copy of standard input.
+        With `stdin_name`, `-` becomes the path of a temporary copy of standard input, with this file name.
         """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)

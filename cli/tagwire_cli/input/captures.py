@@ -60,7 +60,7 @@ def frames_in(
 
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
-    """Check that a network capture has frames on `port`, and yield all frames. Raises InputError if it has none."""
+    """Check that a network capture has frames on `port`, and yield all frames. Raises InputError if there are none."""
     first = next(frames, None)
     if first is not None:
         yield first

@@ -73,7 +73,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def input_hint(data: bytes, file: str = "-") -> str:
-    """If the input is not the bytes of a message, return a hint with the command or option that reads it; else ""."""
+    """Return a hint about the command or option for input that is not a message; otherwise ""."""
     if not data:
         return "the input is empty"
     if looks_like_hex(data):
@@ -142,7 +142,7 @@ def log_file_kind(file: str, data: bytes) -> str:
 
 
 def bytes_of(data: bytes, encoding: str) -> bytes:
-    """Decode input in this encoding. With `auto`, detect it. Raises InputError with the line and column."""
+    """Decode input in this encoding. With `auto`, detect the encoding. Raises InputError with the line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         if encoding == "auto" and (_printable_text(data) or "").strip():
@@ -238,7 +238,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes of a dump line. They end after `most` bytes, or at a gap of more than `gap` blanks."""
+    """Return the bytes of a dump line. The bytes end after `most` bytes, or at a gap of more than `gap` blanks."""
     found = bytearray()
     position = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, position)):

@@ -1,4 +1,4 @@
-"""The filter language: a filter consists of words, separated by spaces, all of which a frame or batch must match.
+"""The filter language: a frame or batch must match all words of a filter.
 
 `api=Fetch` tests a column, and `is=error` tests a property. Any other word is a string to search for. To search for a
 string that contains `=`, write `text=` before it. Commas separate alternatives (`api=Fetch,Produce`). A word with `-`
@@ -119,7 +119,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    # Compare with the whole value and with its parts, because a comma may belong to a name or separate alternatives.
+    # Compare with the whole value and with its parts, because a comma can belong to a name.
     values = [value.casefold() for value in (term.value, *term.values)]
     if term.key == "api":
         keys = api_keys(registry, term)

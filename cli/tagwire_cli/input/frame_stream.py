@@ -1,6 +1,6 @@
-"""Read frames, or lines of hex, from a stream, each as soon as it arrives.
+"""Read frames, or lines of hex, from a stream as they arrive.
 
-The input may be a live connection. The context manager `at` adds the number of the frame or line to error messages.
+The context manager `at` adds the number of the frame or line to error messages.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Hex digits, read as the size of a frame, would make the command wait for 800 MB or more.
+        # Hex digits would be read as a frame size of 800 MB or more.
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)

@@ -1,4 +1,4 @@
-"""Read the input of `get` and `set`: a message or a stream of frames, some of which contain the selected message.
+"""Read the input of `get` and `set`: a message or a stream of frames.
 
 For frames of other APIs, `get` prints nothing, and `set` copies them unchanged.
 """
@@ -46,7 +46,7 @@ class Selected:
         self._given = given
 
     def parts(self) -> "Iterator[Part]":
-        """Yield each frame of the input as a `Part`. Input without frames is a single `Part`, the message."""
+        """Yield each frame of the input as a `Part`. Input without frames is a single `Part`."""
         given = self._given
         if given.kind is None:
             return iter([(1, "", read_bytes(given.file, is_hex=given.is_hex), self._version_of)])
@@ -72,7 +72,7 @@ class Selected:
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """Return the message `data` with each selected value replaced by what `function` returns for it.
+        """Return the message `data` with `function` applied to each selected value.
 
         Raises DecodeError for an invalid message, and EncodeError if a new value can't be encoded.
         """

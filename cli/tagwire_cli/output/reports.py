@@ -60,7 +60,7 @@ def of_problem(problem: "Problem") -> Report:
 
 
 def of_change(finding: "Finding", message: str) -> Report:
-    """Convert a finding about a spec change to a report. `message` becomes its text."""
+    """Convert a finding about a spec change to a report with the text `message`."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
 
 

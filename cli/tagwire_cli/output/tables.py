@@ -26,12 +26,12 @@ _COUNTS: Final = ("kept", "removed")
 """JSON members whose values map reasons to counts. The reasons are data, so `camel_keys` does not convert them."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""If a table is too wide, columns wider than `_LONG` characters are narrowed until the table fits.
+"""The minimum widths of narrowed columns: `_LONG` for a column of paths, `_SHORT` for other columns.
 
-The minimum width is `_LONG` characters for a column of paths, and `_SHORT` for other columns.
+If a table is too wide, columns wider than `_LONG` characters are narrowed until the table fits.
 """
 _PROSE: Final = 30
-"""Columns wider than this are wrapped between words."""
+"""The width above which columns are wrapped between words."""
 
 
 class TableColumn(NamedTuple):

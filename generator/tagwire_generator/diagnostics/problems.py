@@ -44,7 +44,7 @@ class Rule(Generic[S]):
     title: str
     explanation: str
     dialect: str = ""
-    """For a design rule: the only dialect of specs in which it is on by default; "" for all dialects."""
+    """The only spec dialect in which a design rule is on by default; "" for all dialects."""
 
 
 def _severity(number: int) -> Severity:
@@ -140,7 +140,7 @@ class CheckedText:
 
     @property
     def end(self) -> tuple[int, int]:
-        """The line and column where the text ends, not counting white space at its end."""
+        """The line and column where the text ends, without trailing white space."""
         lines = self.text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1
 

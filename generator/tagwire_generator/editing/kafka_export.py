@@ -55,7 +55,7 @@ class Exported:
     name: str
     status: Status
     lost: tuple[Inexpressible, ...] = ()
-    """tagwire extensions in the spec that the export removes or rewrites."""
+    """The tagwire extensions that the export removes or rewrites."""
     stops: tuple[Inexpressible, ...] = ()
     text: str = ""
     """The spec for Kafka's generator if `status` is "plain" or "writable"; otherwise ""."""
