@@ -1,10 +1,10 @@
 """Compare the speed of two commits, or of a commit and the working tree.
 
-`make bench-compare BASE=main` compares the working tree with main; `HEAD=commit` names another commit to compare.
+`make bench-compare BASE=main` compares the working tree with main; `HEAD=commit` compares that commit instead.
 
 Each side is built and installed into its own folder in build/bench, with its own generated classes, and runs in its own
 process. Every round runs the same work on both sides, in alternating order. Each ratio compares times from one round,
-because the load of the computer changes from round to round. Both sides use the benchmark code of this checkout.
+because the computer's load varies. Both sides use the benchmark code of this checkout.
 """
 
 import argparse

@@ -44,7 +44,7 @@ class Library:
     """A library that takes part in the benchmark. Creating an object of this class imports the library."""
 
     name: str
-    """The library's name on PyPI, the Python package index."""
+    """The library's name on PyPI."""
 
     @property
     def installed(self) -> str:

@@ -89,7 +89,7 @@ def main() -> None:
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
     """Write the test data to a folder. Return the queries that read it, by (case, source)."""
     # Register the class from the module `spark_floor`. Workers would get a new copy of a class in `__main__` for every
-    # query, and read the batches from the files again.
+    # query.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

@@ -82,13 +82,13 @@ _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
 """Matches the `docs/` of a path such as `docs/logs.md` in a command's help."""
 
 _WHOLE: Final = 1000
-"""The maximum length of summaries, large enough that click never shortens one."""
+"""The maximum length of summaries, large enough that click shortens none."""
 
 
 class CommandTable(click.Group):
     """A command group with help in sections. `sections` maps a section's title to its commands' names and modules.
 
-    For an unknown command, the error suggests the most similar name. If no name is similar, it refers to `--help`.
+    For an unknown command, the error suggests the most similar name, or `--help`.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:

@@ -134,7 +134,7 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
 
 
 def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
-    """Return the other folders whose shared definitions the specs at `path` may use."""
+    """Return the other folders whose shared definitions the specs at `path` can use."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()

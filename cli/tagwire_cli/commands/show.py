@@ -149,8 +149,7 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, row, struct versions) for each field, including the fields of inner structs.
 
-    For a field in a shared struct, the third value maps each version of the message to a version of the struct. For
-    other fields, it is None.
+    In a shared struct, `struct versions` maps message versions to struct versions; elsewhere, it is None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around

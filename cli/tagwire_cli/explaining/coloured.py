@@ -1,6 +1,6 @@
 """Print annotated bytes. On a terminal, lines are colored by type and are no wider than the terminal.
 
-Output to a file or pipe has no colors, and its lines may be wider.
+Output to a file or pipe has no colors, and its lines can be wider.
 """
 
 import sys

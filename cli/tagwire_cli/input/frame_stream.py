@@ -111,7 +111,7 @@ class ResponseApis:
     def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Find ambiguous correlation IDs, so that `__call__` raises an error for them. Return the responses unchanged.
 
-        Requests of several APIs or versions may share a correlation ID. The ID is ambiguous if it has more or fewer
+        Requests of several APIs or versions can share a correlation ID. The ID is ambiguous if it has more or fewer
         responses than requests. If any ID is shared, all responses are read before the first one is returned.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}

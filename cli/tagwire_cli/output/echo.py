@@ -57,5 +57,5 @@ def say_patch(text: str) -> None:
 
 def shown_value(value: object) -> object:
     """Escape unprintable characters in a string for an HTML page. jinja2 calls this for every value."""
-    # Other types than str are markup that tagwire itself wrote.
+    # Values of other types are markup that tagwire wrote.
     return printable(value, keep="\n\t") if type(value) is str else value

@@ -32,7 +32,7 @@ class SpecChange:
 
     name: str
     version: int
-    """The new version or, if the change only adds a field to existing versions, the first version with this field."""
+    """The new version, or the first existing version that gets the new field."""
     path: Path
     before: str
     after: str

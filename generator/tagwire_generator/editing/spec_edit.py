@@ -17,7 +17,7 @@ _STEP: Final = "  "
 
 
 class SpecEdit:
-    """Collects edits to the text of a valid spec. `result` applies all of them at once."""
+    """Collects edits to the text of a valid spec. `result` applies all edits at once."""
 
     def __init__(self, text: str, *, file: str) -> None:
         root = parse(text, file=file).root
@@ -62,7 +62,7 @@ class SpecEdit:
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
         end = self._end(start) - 1
-        content = start + len(self._text[start:end].rstrip())  # after any comments in the list
+        content = start + len(self._text[start:end].rstrip())
         indent = self._indent(start)
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))
@@ -170,7 +170,7 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """Return the canonical text of `form`, a spec in normal form, with the comments of `text`.
+    """Return the canonical text of the spec `form`, with the comments of `text`.
 
     Raises SpecError if a comment would be lost.
     """

@@ -1,4 +1,4 @@
-"""Compare released specs with the current specs, some of which may be invalid, and locate each finding in its file."""
+"""Compare released specs with the current specs, and locate each finding in its file."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,9 +1,8 @@
 """Compare the old and new layouts of a version, and find what the new layout breaks.
 
-The comparison uses layouts, never the text of specs. Specs with the same meaning have the same layouts. Each difference
-names the rule that it violates.
+The comparison uses layouts, never the text of specs. Each difference names the rule that it violates.
 
-Fields that take no bytes (structs without fields) may be added, removed and moved freely.
+Fields that take no bytes (structs without fields) can be added, removed and moved freely.
 """
 
 from bisect import bisect_left
@@ -192,8 +191,8 @@ class _Walk:
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
         """Compare the defaults and `ignorable` of fields that this version of the message doesn't have.
 
-        A decoded message has the default as the field's value. `ignorable` determines whether encoding drops or rejects
-        any other value.
+        Decoding sets such a field to its default. `ignorable` determines whether encoding drops or rejects other
+        values.
         """
         olds = {each.name: each for each in old}
         for now in new:
@@ -270,7 +269,7 @@ class _Walk:
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
         """Compare types of different kinds, such as a struct and an array.
 
-        The types are incompatible, except for a struct and the type of its only field, which are encoded alike.
+        A struct and the type of its only field are encoded alike. All other types are incompatible.
         """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):

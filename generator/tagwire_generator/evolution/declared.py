@@ -49,7 +49,7 @@ def tag_findings(
     retired: Mapping[int, str],
     reported: Collection[int],
 ) -> Iterator[Finding]:
-    """Yield findings about tags that are reused for another field, or were dropped without being reserved.
+    """Yield findings about tags that are reused for a different field, or were dropped without being reserved.
 
     `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to their
     names and types. `reported` are the tags of this struct that the comparison of layouts has already reported.
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe how a tag was used before, such as "was reserved"; None if it was free or belonged to `field`."""
+    """Describe how a tag was used before, such as "was reserved"; None if the tag was free or belonged to `field`."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None

@@ -62,8 +62,8 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
     """Pair the fields that only the old struct has with the fields that only the new struct has, by position.
 
-    The fields in `names`, which both structs have, divide each struct into sections. In each section, the first old
-    field is paired with the first new field, the second with the second, and so on.
+    The fields in `names`, which both structs have, divide each struct into sections. In each section, the fields are
+    paired in order.
     """
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
@@ -109,7 +109,7 @@ class MatchedMessages:
     """Messages that the new set does not have."""
 
     def old_of(self, new: MessageSpec) -> Released | None:
-        """Return the released message that is paired with `new`; None if `new` is not paired with any."""
+        """Return the released message that is paired with `new`; None if there is none."""
         return next((pair.old for pair in self.pairs if pair.new is new), None)
 
 

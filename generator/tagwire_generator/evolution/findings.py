@@ -66,7 +66,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Create a finding about a message. It points to the message's name, until `at` sets a more precise position."""
+    """Create a finding about a message, at the message's name. `at` sets a more precise position."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,

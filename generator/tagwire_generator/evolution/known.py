@@ -1,9 +1,9 @@
 """Remember which messages passed a check against the lock file, so that a commit hook reads only changed specs.
 
 Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated. One
-entry records that the whole set passed; commits that change no spec need only this entry. Another entry lists the
-messages that passed, for commits that change a few specs. In this list, a request and its response are one item,
-because the request determines which versions of the response are unstable.
+entry records that the whole set passed, for commits that change no spec. Another entry lists the messages that passed,
+for commits that change a few specs. In this list, a request and its response are one item, because the request
+determines which versions of the response are unstable.
 
 A changed message can be checked alone if it keeps its name and API key, and uses no name or key of another message.
 Otherwise, all specs are read.

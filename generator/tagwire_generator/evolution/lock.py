@@ -63,7 +63,7 @@ class Lock:
 
     messages: tuple[LockedMessage, ...]
     options: SpecOptions = field(default_factory=SpecOptions)
-    """The spec set's options at the time of the release. They affect the wire format."""
+    """The spec set's options at the time of the release."""
     file: str = ""
     registers: tuple[Tree, ...] = ()
     """The registers (tables of named numbers) that fields use as enums. Only their numbers and names are stored."""
@@ -97,7 +97,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # Allow gaps in tags: an imported struct may have the missing tag only in struct versions that aren't used here.
+        # Allow gaps in tags: an imported struct can use the missing tag in versions that this message doesn't use.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -274,7 +274,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield the dropped versions: the locked versions that `new` doesn't have, each with the last spec that had it."""
+    """Yield each locked version that `new` doesn't have, with the last spec that had it."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -336,7 +336,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Return whether `known` is about the same rule and field as `finding`, and includes all of its versions."""
+    """Return whether `known` is about the same rule and field as `finding`, and includes all versions of `finding`."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -44,7 +44,7 @@ def as_released(
 class Stability:
     """Determines which version of a message is unstable: the latest, if the spec sets `latestVersionUnstable`.
 
-    For a response, the spec of its request determines this.
+    For a response, the spec of its request decides.
     """
 
     def __init__(self, old: Iterable[Released]) -> None:

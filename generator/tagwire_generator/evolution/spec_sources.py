@@ -1,7 +1,7 @@
 """Read sets of specs from files, folders or other sources, and collect their problems.
 
 A spec that is identical in two sets is read only once, and both sets share the resulting object. This saves time when
-two versions of a set are compared, because most changes affect one file among hundreds.
+two versions of a set are compared.
 """
 
 from collections.abc import Hashable, Iterable
@@ -34,7 +34,7 @@ class SpecSources:
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
     shared: dict[str, MessageSpec] = field(default_factory=dict)
-    """The valid shared structs by name. They are only encoded as parts of messages."""
+    """The valid shared structs by name."""
     texts: dict[str, str] = field(default_factory=dict)
     """The text of each spec, by file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class SpecSources:
 
 
 def from_file(path: Path, *, file: str | None = None) -> SpecData:
-    """Read a single spec. Raises SpecError if it can't be read."""
+    """Read a single spec. Raises SpecError if the spec can't be read."""
     return spec_data(SpecFile("", path), file=file)
 
 

@@ -85,7 +85,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _rejections(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield changes to closed enums that let one peer write a number that the other peer rejects."""
+    """Yield changes to closed enums after which one peer rejects numbers that the other writes."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted; now only the numbers of the closed {now.enum.__name__} are"

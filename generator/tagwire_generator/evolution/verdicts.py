@@ -1,7 +1,7 @@
 """Compare two sets of specs: the layouts of all common versions, and properties that are not part of layouts.
 
 The layouts of a message are compared, version by version, only if its spec has changed. A difference that recurs in
-consecutive versions is a single finding, with example bytes for one of these versions.
+consecutive versions is a single finding, with example bytes for one version.
 """
 
 from collections import Counter

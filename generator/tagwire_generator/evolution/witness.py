@@ -2,7 +2,7 @@
 
 Each layout encodes the value, and the other layout decodes the bytes. An error or a wrong value is the proof. The
 old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with the old bytes,
-because some breaks affect only one direction: for example, only the old writer may send a null.
+because some changes break only one direction.
 """
 
 import re
@@ -63,8 +63,8 @@ class Proof:
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Find a value that one layout encodes and the other can't decode correctly. Return None if none is found.
 
-    Both layouts describe the same version. `steps` is the path to the field in which they differ. The path may come
-    from another version.
+    Both layouts describe the same version. `steps` is the path to the field in which they differ. The path can come
+    from a different version.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -99,7 +99,7 @@ def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
 
 
 class _Trial:
-    """Encodes a sample value with both layouts, so that `outcome` can test if one side decodes the other's bytes."""
+    """Encodes a sample value with both layouts."""
 
     def __init__(self, old: Layout, new: Layout, old_value: Any, new_value: Any, home: Side) -> None:
         self.layouts: dict[Side, Layout] = {"old": old, "new": new}
@@ -111,7 +111,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Decode the other side's bytes. Return the error or the wrong value; None if they are decoded correctly."""
+        """Decode the other side's bytes. Return the error or the wrong value; None if there is neither."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None
@@ -159,7 +159,7 @@ class _Outcome:
     def rank(self, paths: Collection[str]) -> int:
         """Return a rank for choosing the outcome to show as proof of a change. The lowest rank is the clearest proof.
 
-        A wrong value, or an error in the changed field itself, is the clearest proof.
+        An error outside the changed field has the highest rank.
         """
         if self.error is None:
             return 0 if self.can_represent else 1

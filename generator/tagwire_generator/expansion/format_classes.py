@@ -1,4 +1,4 @@
-"""Create runtime classes with field tables from record formats, as `message_classes` does from messages.
+"""Create runtime classes with field tables from record formats.
 
 Specs refer to fields and bits by name. This module replaces field names with attribute names, and bit names with bit
 masks, so that layouts can be built from the field tables alone.

@@ -1,7 +1,6 @@
 """The spec model, which represents what specs mean, independent of their dialect and spelling.
 
-The classes are immutable and validate themselves when they are created, so no invalid object can exist. They contain
-versions and wire types.
+The classes are immutable and validate themselves when they are created, so no invalid object can exist.
 """
 
 from tagwire_generator.model.defaults import STRUCT_DEFAULT, Default, StructDefault, implicit_default

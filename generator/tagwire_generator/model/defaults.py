@@ -55,7 +55,7 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return a field's wire type; None for arrays and structs. Other rules report invalid semantic types."""
+    """Return a field's wire type; None for arrays and structs. Invalid semantic types are ignored."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
@@ -64,7 +64,7 @@ def parse_default(
 ) -> Default:
     """Parse the string that specifies a default in a spec. An empty string means the implicit default.
 
-    With an `enum`, the string may be the name of an entry. Raises InvalidSpec if the string is not a value of the type.
+    With an `enum`, the string can be the name of an entry. Raises InvalidSpec if the string is not a value of the type.
     The caller checks whether the value is in range, and whether the field may be null.
     """
     if not text or type.name == "records":
@@ -125,7 +125,7 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that can't be keys: bytes may be unhashable memoryviews, and the float NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""A decorator and a method that classes with unions use. Fields with these names would hide them."""
+"""Names that fields can't have in classes with unions, because they would hide a decorator and a method."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
