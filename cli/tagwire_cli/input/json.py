@@ -1,6 +1,6 @@
 """Read JSON files for commands: one value, a sequence of values, or one value per line.
 
-The parser is stricter than Python's `json`: it rejects duplicate keys, NaN and infinities.
+The parser is stricter than Python's `json`: it rejects duplicate keys, NaN and infinities, to avoid losing data.
 """
 
 import contextlib

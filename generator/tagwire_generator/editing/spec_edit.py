@@ -170,7 +170,7 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """Return the canonical text of the spec `form`, with the comments of `text`.
+    """Return the canonical text of `form`, a spec in normal form, with the comments of `text`.
 
     Raises SpecError if a comment would be lost.
     """

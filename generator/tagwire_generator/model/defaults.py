@@ -125,7 +125,7 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that can't be keys: bytes may be unhashable memoryviews, and the float NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""Names that fields can't have in classes with unions, because they would hide a decorator and a method."""
+"""Field names that would hide a decorator and a method of classes with unions."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
