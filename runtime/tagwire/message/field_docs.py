@@ -48,7 +48,7 @@ def class_deprecation(cls: type) -> str:
 
 
 def field_about(cls: type, name: str) -> str:
-    """Return the documentation of the attribute `name`. `cls` is the class that declares it."""
+    """Return the documentation of the attribute `name`, which `cls` declares."""
     return _about(_field_doc(cls, name))
 
 
@@ -88,7 +88,7 @@ def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:
 
     for statement, after in zip(body, [*body[1:], None], strict=False):
         match statement, after:
-            case ast.If(), _:  # a deprecated field is in an `if TYPE_CHECKING` block
+            case ast.If(), _:  # deprecated fields are in `if TYPE_CHECKING` blocks
                 yield from _of_attributes(statement.body)
             case ast.FunctionDef(), _ if docstring := ast.get_docstring(statement):
                 yield statement.name, docstring

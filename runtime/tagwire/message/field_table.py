@@ -1,7 +1,7 @@
-"""Make the layout of each version of a message from the field tables of its classes, which cover all versions.
+"""Make the layout of each version of a message from the field tables of the message's classes.
 
 Each generated struct lists its fields in `FIELDS`, one row per field, in spec order. `layout_of` selects the fields of
-one version. All other code uses these layouts, so no other module deals with version ranges.
+one version.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parse a version range. Results are cached."""
+    """Parse a version range."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -61,17 +61,17 @@ def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
 
 
 class FieldRow:
-    """A field of a struct in all versions.
+    """A row of a field table: one field of a struct.
 
     - `name`: the attribute's name. `spec_name` and `type` are the field's name and type in the spec.
     - `owner`: the class that declares the field.
-    - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
-    - `own_default`: the default as declared. A UUID's default is declared as an int; use `default` to get the UUID.
+    - `flexible`: the versions in which the field has compact lengths; None for the message's flexible versions.
+    - `own_default`: the default as declared, which is an int for a UUID.
     - `record_formats`: the format of the field's records, for each range of the message's versions.
-    - `struct`: the class of the field's value or elements. `enum` is the enum with the names of its numbers.
-    - `struct_versions`: for a field that contains a shared struct, a map from the message's versions to the struct's
-      versions; otherwise None.
-    - `framing`: further properties of fields in record formats, such as what a length, count or checksum refers to.
+    - `struct`: the class of the field's value or elements. `enum` is the enum of the field's numbers.
+    - `struct_versions`: for a shared struct, a map from the message's versions to the struct's versions; otherwise
+      None.
+    - `framing`: what a length, count or checksum in a record format refers to.
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.
     - `union`: only one of the fields with the same `union` may be set.
@@ -204,7 +204,7 @@ class FieldRow:
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # an int may be the default of a UUID
+        return self.default if isinstance(default, int) else default  # a UUID's own default may be an int
 
     @property
     def json_name(self) -> str:
@@ -213,7 +213,7 @@ class FieldRow:
 
 
 class OptionalFields:
-    """The versions of a message that have optional fields as defined in the first draft of KIP-482.
+    """The versions of a message that have optional fields (first draft of KIP-482).
 
     For `length_varint` and `counts_tag`, see `tagwire.Schema`.
     """
@@ -241,7 +241,7 @@ def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
-    """Return the layout of `message` in `version`. Each layout is made once and then cached.
+    """Return the layout of `message` in `version`. Layouts are cached.
 
     Raises UnsupportedVersionError for a version that the message does not have.
     """
@@ -258,7 +258,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
 
 
 def layout_of_format(cls: type[RecordFormat]) -> Layout:
-    """Return the layout of a record format. Each layout is made once and then cached."""
+    """Return the layout of a record format. Layouts are cached."""
     layout: Layout | None = cls.__dict__.get("_layout")
     if layout is None:
         layout = Layout(cls.FORMAT, None, _format_struct(cls, cls.__name__, {}))
@@ -279,7 +279,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """Builds the layout of one message version. Caches the layouts of its structs."""
+    """Builds the layout of one message version."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message

@@ -52,7 +52,7 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""The types of length prefixes, by name. A length prefix precedes bytes, a string or an array.
+"""The types of length prefixes, by name.
 
 With `rest`, there is no prefix, and the value consists of all remaining bytes.
 """

@@ -1,7 +1,7 @@
 """Messages as HTML tables, for notebooks.
 
 Fields are in spec order; structs are nested tables. Default values are dimmed, and long arrays and values are
-shortened. Styles are inline and set no colors, because the page may be light or dark.
+shortened. No colors are set, because the page may be light or dark.
 """
 
 from collections.abc import Mapping

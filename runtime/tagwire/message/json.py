@@ -69,7 +69,7 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
 
 
 def is_lossless_style(style: str, layout: Layout) -> bool:
-    """Return whether the style is the lossless one. Raises EncodeError for an unknown style."""
+    """Return whether the style is lossless. Raises EncodeError for an unknown style."""
     if style not in STYLES:
         raise EncodeError(
             f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}",
@@ -158,7 +158,7 @@ def hidden_json(struct: Struct, members: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Convert a primitive value to lossless JSON (a bool, int, string or None) according to its Python type."""
+    """Convert a primitive value to lossless JSON: a bool, int, string or None."""
     if value is None or isinstance(value, bool | str):
         return value
     name = next((name for kinds, name in _KINDS if isinstance(value, kinds)), "")
@@ -171,7 +171,7 @@ def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
 
 
 def from_json(cls: type[M], obj: Any, version: int) -> M:
-    """Make a message of the given version from `obj`, its JSON in either style.
+    """Make a message of the given version from JSON in either style.
 
     All untagged fields of the version are required; fields of other versions are accepted. Raises EncodeError, with the
     field's path, for invalid values, and UnsupportedVersionError for an unknown version.
@@ -236,7 +236,7 @@ class _Reader:
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
         """Describe a value of the wrong type.
 
-        If a struct with sensitive fields was expected, the value may be a secret, so it is hidden.
+        The value is hidden if a struct with sensitive fields was expected.
         """
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 

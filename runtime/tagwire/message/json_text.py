@@ -1,7 +1,6 @@
 """Convert messages to and from JSON strings. The native engine converts without creating dicts and lists.
 
-Reading is stricter than Python's `json` module: it rejects an object with a repeated key, which would lose a value, and
-a NaN or infinity that is not a string.
+Reading is stricter than Python's `json` module: it rejects repeated keys, and NaN and infinity unless they are strings.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Find the values that a version can't represent, so that a sender can choose a version.
+"""Find the values that a version can't represent.
 
-A `LayoutWriter` collects the values that it would drop or reject, so `encode` and this module always agree.
+A `LayoutWriter` finds these values, so `encode` and this module always agree.
 """
 
 import re
@@ -64,12 +64,11 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that can represent every value of `message`, or `NONE` if there is no such version.
 
-    For a message class instead of a message, return all versions of the class.
+    For a message class, return all its versions.
     """
     if isinstance(message, type):
         return message.VERSIONS
-    # A null in a field that is not nullable but defaults to null can split the versions without losses into two ranges.
-    # Return the higher range.
+    # If the versions without losses form two ranges, return the higher range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -133,7 +132,7 @@ def _without(value: Any, steps: list[str]) -> Any:
 
 
 class _Losses(LayoutWriter):
-    """A writer that collects the values that it would drop or reject, instead of raising an error at the first one."""
+    """A writer that collects the values that it would drop or reject."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)

@@ -1,8 +1,7 @@
-"""The base class of generated record formats: a batch, or an entry of a message set (magic 0 and 1).
+"""The base class of generated record formats.
 
-Each format is a class with a single layout. Programs don't use these classes: `tagwire.records` finds formats by name,
-and makes batches and records from them. Encoding and decoding use the native engine if it supports the layout,
-otherwise the interpreter.
+Each format is a class with a single layout. Programs don't use these classes: `tagwire.records` finds formats by name.
+Encoding and decoding use the native engine if it supports the layout, otherwise the interpreter.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class FormatStruct(Struct):
 class RecordFormat(FormatStruct):
     """The base class of record formats. An object is a decoded batch (v2, v3) or message-set entry (v0, v1).
 
-    It has no lengths, counts and checksums: decoding verifies them, and encoding computes them.
+    Lengths, counts and checksums are not stored: decoding verifies them, and encoding computes them.
     """
 
     __slots__ = ()
@@ -55,7 +54,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def layout(cls) -> Layout:
-        """Return the format's layout. Its version is None, because record formats have no versions."""
+        """Return the format's layout. The layout's version is None."""
         return layout_of_format(cls)
 
     @classmethod

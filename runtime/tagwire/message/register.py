@@ -1,7 +1,7 @@
-"""Named numbers: the base class of generated enums, with lookups by number and by name.
+"""The base class of generated enums, with lookups by number and by name.
 
-A member is an int and can be used like one. `name` is its Python name, and `text` its display name. If a field has an
-`enum` in its spec, the field's values are members of that enum (`tagwire.message.enums`).
+A member is an int. `name` is its Python name, and `text` its display name. If a field has an `enum` in its spec, the
+field's values are members of that enum (`tagwire.message.enums`).
 """
 
 from enum import IntEnum
@@ -37,9 +37,9 @@ class Register(IntEnum):
     _closed: bool
     _names: tuple[str, ...]
     text: str
-    """The member's display name: the name of its constant, unless the register specifies another name."""
+    """The member's display name; by default, the name of its constant."""
     codec: str
-    """The codec for values of record headers with this key, or "" if none is specified (see `tagwire.records`)."""
+    """The codec for values of record headers with this key; "" if there is none."""
 
     def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
         member = int.__new__(cls, key)

@@ -1,4 +1,4 @@
-"""The base class of generated data classes, for the structs of messages and for messages themselves.
+"""The base class of generated data classes: messages and their structs.
 
 A data class consists of its declared fields and `unknown_tags`. The methods in this module ignore slots and
 constructors that a subclass adds. The native engine replaces some of the methods (`tagwire.message.binding`).
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, dataclass_transform
 
-    from typing_extensions import TypeVar  # only for type checkers, which include `typing_extensions`
+    from typing_extensions import TypeVar  # type checkers include `typing_extensions`
 
     from tagwire.message.field_table import FieldRow
 
@@ -167,7 +167,7 @@ class Struct(Declarations):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._displayed().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
-        """Return the fields for the library rich, which shows the same fields as `__repr__`."""
+        """Return the fields that the library rich shows."""
         return self._displayed().items()
 
     def _repr_html_(self) -> str:
@@ -194,8 +194,7 @@ class Struct(Declarations):
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
-    # Generated code calls the following methods. Type checkers infer the return type `R` from the annotations in the
-    # generated code, so no casts are needed.
+    # Generated code calls the following methods. Type checkers infer `R` from the generated annotations.
 
     def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
         chosen: Any = self._alternative(union, names)

@@ -16,7 +16,7 @@ class StructVersions:
     """Maps the versions of a message (or outer struct) to the versions of a shared struct that it contains.
 
     `ranges` are pairs such as (0-2, 0), (3-5, 1), (6+, 2): versions 0 to 2 of the message use version 0 of the struct.
-    The ranges and the struct's versions ascend. There are no gaps between the ranges, and the last is open.
+    The ranges and the struct's versions ascend. There are no gaps between the ranges, and the last range has no end.
     """
 
     __slots__ = ("ranges",)
@@ -30,7 +30,7 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the shared struct's version that `version` of the message uses; None if it doesn't use the struct."""
+        """Return the shared struct's version that `version` of the message uses; None if there is none."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
@@ -39,7 +39,7 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Combine this map with `inner`, the map from this struct's versions to the versions of a shared struct in it.
+        """Combine this map with `inner`, the map of a shared struct inside this struct.
 
         The result maps versions of the message directly to versions of the inner struct.
         """

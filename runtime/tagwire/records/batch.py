@@ -56,7 +56,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # Decode a batch's records as one bytes field, a view of `buf`, to avoid a copy.
+    # Decode the records as a view of `buf`, to avoid a copy.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
@@ -84,8 +84,7 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 class RecordBatch:
     """A batch of any format. In message set formats, a batch is a single message or a wrapper.
 
-    Iteration yields `Record`s. If the format has no field for an attribute, the attribute has the value that Kafka
-    uses for "none": -1, False or None.
+    Iteration yields `Record`s. An attribute without a field in the format is -1, False or None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -113,7 +112,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values by name. If native code has checked the batch, the values are decoded on first access."""
+        """The header's values by name."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property

@@ -76,7 +76,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # `__slots__` makes method lookups faster, which matters because `append` is called for each record.
+    # `__slots__` speeds up `append`, which is called for each record.
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ class BatchBuilder:
         `append_time` is the broker's time, for `timestamp_type="append"`. Raises FormatError for an unknown format.
 
         The last three arguments are for copying a batch. `as_read` allows a null value without the tombstone flag,
-        which readers accept but producers may not write. `attribute_bits` are the original batch's unnamed attribute
-        bits, and `wrapper_key` is the key of its wrapper message.
+        which producers must not write. `attribute_bits` are the original batch's unnamed attribute bits, and
+        `wrapper_key` is the key of its wrapper message.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -180,7 +180,7 @@ class BatchBuilder:
 
     @property
     def size(self) -> int:
-        """The exact size in bytes of the batch so far, before compression, to compare with a producer's `batch.size`.
+        """The exact size in bytes of the batch so far, before compression.
 
         If the data can't be compressed, the built batch can be slightly larger. Computing the size takes as long as
         `build`, except for v2 batches whose records were all added by `append` with the native engine. Raises

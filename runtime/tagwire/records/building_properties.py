@@ -1,4 +1,4 @@
-"""The properties of a batch that is being built: check them against the format, and put flags into attribute bits."""
+"""Check the properties of a new batch against the format, and put flags into attribute bits."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,7 +63,7 @@ def _check_kinds(builder: "BatchBuilder") -> None:
 
 
 def _check_fields_exist(builder: "BatchBuilder") -> None:
-    """Raise EncodeError if a property was given that this kind of batch can't store."""
+    """Raise EncodeError for a property that this kind of batch can't store."""
     fields = builder.format.fields
     if builder.append_time != -1 and builder.timestamp_type != "append":
         builder.fail("append_time", f"expected -1 for timestamp_type create, got {builder.append_time}")

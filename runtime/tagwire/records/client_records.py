@@ -210,7 +210,7 @@ class ProducerRecord(_ClientRecord):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """Return this record as a `Record`, the form that batches contain.
+        """Return this record as a `Record`.
 
         Raises EncodeError for a null value with `tombstone=False`. Headers with int keys are sorted when the batch is
         built.

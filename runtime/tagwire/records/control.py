@@ -1,7 +1,7 @@
 """Control records: the markers that brokers write between records.
 
-A marker's key consists of two int16 numbers: the version and the type of the marker. Its value is decoded as one of
-Kafka's messages, or stays bytes if the package of those messages is not installed.
+A marker's key consists of two int16 numbers: the version and the type of the marker. A marker's value is decoded as one
+of Kafka's messages, or stays bytes if `tagwire_messages` is not installed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Convert a batch to another format, and report what was lost.
 
-Each value that the target format can't represent is reported. A conversion without losses is reversible: converting
-back produces an equal batch.
+Each value that the target format can't represent is reported. A conversion without losses is reversible.
 """
 
 from collections import deque
