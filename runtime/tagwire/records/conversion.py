@@ -75,12 +75,12 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Convert like `convert`, but pass each loss to `tell`, because a list of millions of losses would be too large."""
+    """Convert like `convert`, but pass each loss to `tell` instead of listing them."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
-    """Return the reason why a batch can't be converted to a format at all; "" if it can."""
+    """Return the reason why a batch can't be converted to a format; "" if it can."""
     if batch.is_control and "is_control" not in target.bits:
         return "that format has no transaction markers, and would read them as records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
@@ -156,7 +156,7 @@ class _Conversion:
         """Return the builder argument `max_timestamp` as a dict, or {} if the argument isn't needed.
 
         The argument is needed if the batch header's value differs from the highest timestamp of the records. If the
-        target format can't store such a value, return {} and report a loss.
+        target format can't store the value, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -188,10 +188,7 @@ class _Conversion:
         return {}
 
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `name` is in `names`, the fields or bits of the target format.
-
-        Otherwise, report the loss of `lost`, or of `value` if `lost` is None.
-        """
+        """Return whether `name` is in `names`. If not, report the loss of `lost`, or of `value` if `lost` is None."""
         if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in names

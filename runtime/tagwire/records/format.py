@@ -1,7 +1,7 @@
 """Record formats, which determine how batches are read and built. A format is made from the layout of a spec.
 
-The name of a field determines its role, so this module has no code for particular formats. Any format that uses the
-names in `VOCABULARY`, including your own, can be read, built and converted.
+The name of a field determines its role. Any format that uses the names in `VOCABULARY` can be read, built and
+converted.
 
 There are two kinds of format. In the first, a batch has a header, followed by an array of records. In the second, the
 message set formats, a batch is a message: a single record, or a wrapper whose value contains other messages.
@@ -44,7 +44,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""For each role of a field in a batch or message, the names that Kafka and proposals give to the field."""
+"""For each role, the names of the field in Kafka and in proposals."""
 
 _PACKED: Final = "payload"
 
@@ -144,7 +144,7 @@ class Format:
 
     @cached_property
     def has_magic2_records(self) -> bool:
-        """Whether records have the fields of magic 2. A fast path exists for such records."""
+        """Whether records have the fields of magic 2."""
         return self.records is not None and record_items.fits(self)
 
     @cached_property

@@ -1,7 +1,7 @@
 """The set of record formats that a reader accepts, by magic byte.
 
-Over time, a log may contain several formats, even within one file. Each batch's magic byte identifies its format. By
-default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic byte.
+A log can contain several formats, even within one file. Each batch's magic byte identifies its format. By default, v0,
+v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic byte.
 
 Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes the magic
 byte, so each possible position must be tried. If bytes fit two formats, the checksums decide.
@@ -82,8 +82,8 @@ class FormatSet:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
         Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). Formats with
-        another position are left out if the batch would be longer than the data, unless that leaves none. `left` is the
-        number of bytes from `pos` to the end of the data; it can be None if `header` contains all of the data.
+        a different position are left out if the batch would be longer than the data, unless none would be left. `left`
+        is the number of bytes from `pos` to the end of the data; None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]
@@ -123,7 +123,7 @@ class FormatSet:
 
     @cached_property
     def native_reader(self) -> "BatchReader | None":
-        """The native reader of v2 batches. It can only enforce the default limits.
+        """The native reader of v2 batches. It can enforce only the default limits.
 
         None if the set is lenient, if it does not contain magic 2, or if the native engine can't distinguish magic 2
         from the other formats in the set.

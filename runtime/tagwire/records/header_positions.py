@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""The number of bytes that is enough to read a batch's magic byte and last offset in any format."""
+"""The number of bytes needed to read a batch's magic byte and last offset in any format."""
 
 
 class ChecksumPosition(NamedTuple):

@@ -78,7 +78,7 @@ class Headers:
         return [value for name, value in self if name == key]
 
     get_all = get
-    """An alias of `get`, named as in the standard library's multimaps."""
+    """An alias of `get`."""
 
     def add(self, key: str, value: bytes | None) -> None:
         """Add a header at the end. Raises EncodeError for a null value if `encoding` has no null values.
@@ -203,7 +203,7 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
     "float64": _fixed(">d"),
     "uuid": (lambda value: value.bytes, lambda data: UUID(bytes=data)),
 }
-"""Functions that encode and decode a header value, by codec name. Enums and reserved keys use these names."""
+"""Functions that encode and decode a header value, by codec name."""
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
 """The exceptions that a codec raises for values that it can't encode, or bytes that it can't decode."""
@@ -212,6 +212,6 @@ DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowEr
 def range_of(key: int) -> KeyRange | None:
     """Return the reserved range that contains an unsigned key.
 
-    Return None if no range contains it, or if the drafts package, which lists the ranges, is not installed.
+    Return None if no range contains it, or if the drafts package is not installed.
     """
     return next((each for each in reserved_keys() if key in each), None)

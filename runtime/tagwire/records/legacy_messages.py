@@ -2,7 +2,7 @@
 
 A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
 absolute. In magic 1, they are relative, and the wrapper has the offset of its last message. Some clients write a
-wrapper with offset 0, whose messages have offsets 0, 1, 2 and so on; as in Kafka, these offsets are not changed. With
+wrapper with offset 0 and messages with offsets 0, 1, 2 and so on; as in Kafka, these offsets are not changed. With
 append time, the wrapper's timestamp applies to all its messages. Old converters have written messages of magic 0 into
 wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31, KIP-32, KAFKA-5365, and
 DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
@@ -64,11 +64,11 @@ class MessageSet(RecordBatch):
 
 
 _MIXED = ("v0", "v1")
-"""The formats of magic 0 and 1. Only lenient readers accept a wrapper of one with messages of the other."""
+"""The formats of magic 0 and 1."""
 MAGIC_AT = 16
 """The position of the magic byte in v0 and v1."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
-"""The attribute bits that may be set in a wrapper. All other bits are allowed only in the messages inside it."""
+"""The attribute bits that may be set in a wrapper."""
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
@@ -196,7 +196,7 @@ class Messages:
             index += 1
 
     def format_at(self, pos: int) -> Format:
-        """Return the format of the message at `pos`. If magic 0 and 1 are mixed, it can differ from the wrapper's."""
+        """Return the format of the message at `pos`, which can differ from the wrapper's format."""
         if not self.is_mixed or len(self.data) <= pos + MAGIC_AT or (magic := self.data[pos + MAGIC_AT]) > 1:
             return self.format
         return format_of(_MIXED[magic])

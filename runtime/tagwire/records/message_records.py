@@ -1,7 +1,6 @@
 """Read and convert the records in messages: Produce requests, Fetch responses, and any other message with records.
 
-The spec names the format of a records field in each version (`recordFormats`), so the records can be read, and
-converted for a peer that uses an older version.
+The spec names the format of a records field in each version (`recordFormats`).
 
 A response may have records of an older format, because the broker sends records as they are stored in the log. The last
 batch of a response may be truncated at the size that the client requested. A request has only whole batches in the
@@ -110,13 +109,13 @@ def convert_records(
     compression: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[M, tuple[RecordLoss, ...]]:
-    """Return a copy of the message with its records converted for another reader, and the losses.
+    """Return a copy of the message with its records converted, and the losses.
 
-    `to` is the new record format, or the message version whose format the reader expects. `version` and `format`
-    describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or,
-    in a response, an older format. Truncated batches, and batches that the new format can't represent (markers, empty
-    batches), are left out and reported as losses. Other fields are copied unchanged. With `on_loss="error"`, the first
-    loss raises EncodeError. Raises DecodeError for invalid records, and the same errors as `decode_records`.
+    `to` is the new record format, or a message version that uses this format. `version` and `format` describe the
+    current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or, in a response,
+    an older format. Truncated batches, and batches that the new format can't represent (markers, empty batches), are
+    left out and reported as losses. Other fields are copied unchanged. With `on_loss="error"`, the first loss raises
+    EncodeError. Raises DecodeError for invalid records, and the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -133,10 +132,10 @@ def convert_records(
 
 
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
-    """Return the formats that `read_batches` must accept in a records field that the spec declares with `format`.
+    """Return the formats that `read_batches` must accept in a records field of this format.
 
-    A response may also contain batches of older formats. A request may not, so pass `only=True` for requests. Raises
-    FormatError for an unknown name.
+    A response may also contain batches of older formats. Pass `only=True` for requests. Raises FormatError for an
+    unknown name.
     """
     if format == "auto":
         return "auto"

@@ -1,7 +1,7 @@
 """Move records from one batch to another in native code, without creating record objects.
 
 This works for formats whose records have the fields of magic 2, including an attributes byte. For other formats, and
-for records that native code rejects, the caller moves `Record` objects instead, with the same result.
+for records that native code rejects, the caller moves `Record` objects instead.
 """
 
 from array import array
@@ -99,15 +99,15 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 
 # For programs that store records in columns, split a batch into header bytes and records, and rebuild it exactly. When
 # a batch is rebuilt, the checksum in the header proves that the records are the original ones. Compressed batches are
-# stored whole, because their bytes depend on the version of the compression library. Single messages, which have no
-# batch header, and batches that can't be rebuilt exactly are also stored whole.
+# stored whole, because their bytes depend on the version of the compression library. Single messages, and batches that
+# can't be rebuilt exactly are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class BatchHeader(NamedTuple):
-    """The data that is needed, in addition to the records, to rebuild a batch exactly."""
+    """The data needed besides the records to rebuild a batch exactly."""
 
     format: str
     data: bytes
@@ -115,7 +115,7 @@ class BatchHeader(NamedTuple):
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The records' own timestamps. None unless the broker replaced them, or one doesn't fit in an Arrow column."""
+    """The records' own timestamps. None unless the broker replaced them, or some don't fit in an Arrow column."""
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:

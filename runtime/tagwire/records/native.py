@@ -1,8 +1,7 @@
 """The native engine's plans for a record format: for batch headers, records, and the messages inside wrappers.
 
-A plan encodes and decodes one layout in native code. The function `seen` returns a layout with the fields of a
-`Record`, such as offsets instead of deltas. A format that the native engine does not support has no plans, and the
-interpreter is used.
+A plan encodes and decodes one layout in native code. A format that the native engine does not support has no plans, and
+the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator

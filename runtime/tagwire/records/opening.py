@@ -1,7 +1,7 @@
 """Trace the record batches in a message: add each batch to the message's trace, as a child node of its field.
 
 The layout of a message doesn't include the layout of its records, so a trace first shows a records field as plain
-bytes. This module traces each batch in the format that the spec names. Every byte still belongs to exactly one node.
+bytes. This module traces each batch in the format that the spec names.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Read batches from bytes. Each batch's magic byte determines its format (`tagwire.records.format_set`).
 
-If bytes may be in two formats, both are tried, and the checksums decide. It is an error if both checksums match.
+If two formats are possible, both are tried, and the checksums decide. It is an error if both checksums match.
 """
 
 from collections.abc import Iterator, Sequence

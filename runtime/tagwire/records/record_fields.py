@@ -1,4 +1,4 @@
-"""Convert a record to the field values of its format: offset deltas, headers, and attributes with computed bits.
+"""Convert a record to the field values of its format, such as offset deltas.
 
 Values that the format can't represent raise EncodeError. The error's path is relative to the record; callers with
 several records add the index.

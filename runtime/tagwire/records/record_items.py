@@ -1,8 +1,8 @@
 """A fast path in Python for records of magic 2 and 3, used without the native engine.
 
 A record consists of a length, an optional attributes byte, two deltas, a key, a value and headers. All lengths, counts
-and deltas in it are varints. One-byte varints are read without a function call. This module does not describe errors:
-the reader stops before an invalid record, and the layout interpreter then raises the exact error.
+and deltas are varints. One-byte varints are read without a function call. This module does not describe errors: the
+reader stops before an invalid record, and the layout interpreter then raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator

@@ -35,10 +35,7 @@ class Totals(NamedTuple):
 
 
 def totals(batch: RecordBatch) -> Totals | None:
-    """Return a batch's totals, or None if the caller must read the records one by one.
-
-    The result is None if native code does not support the records or the limits, and for invalid records.
-    """
+    """Return a batch's totals; None if a record is invalid, or native code doesn't support the records or limits."""
     if _native is None or (found := native_source(batch)) is None:
         return None
     numbers = _native(*found)

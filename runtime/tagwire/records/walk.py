@@ -225,7 +225,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return the highest timestamp according to a batch header, which may store it as a delta.
+    """Return the highest timestamp according to a batch header.
 
     For a message (v0 or v1), return the message's own timestamp.
     """

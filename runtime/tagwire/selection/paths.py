@@ -84,7 +84,7 @@ class Paths:
         for name, each in self._parsed(text):
             trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
-            # An array itself has no fields, so a path can only continue after `[]`, in the array's elements.
+            # An array itself has no fields, so a path can only continue after `[]`.
             owner = field.struct if field.type.count("[]") == each else None
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:

@@ -1,7 +1,6 @@
 """Get and change the selected values of a decoded message, as rows (tuples).
 
-The engine in pure Python uses this module. The native engine reads the same rows without decoding the message, and must
-give the same results.
+The engine in pure Python uses this module. The native engine reads the same rows without decoding the message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read or rewrite selected fields of encoded messages: `tagwire.select`.
 
 A selection is valid for all versions of a message. When a version is first used, the native engine prepares a plan for
-reading the selected fields of that version. The plan never changes, so threads can share a selection.
+reading the selected fields of that version. Threads can share a selection.
 """
 
 from __future__ import annotations
