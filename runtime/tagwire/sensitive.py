@@ -1,7 +1,7 @@
 """Hide the values of fields that specs mark as `sensitive`, wherever values are shown to people.
 
-`repr`, notebook tables, annotated bytes and errors are often pasted into tickets, so they show such values only on
-request. Values for programs (attributes, `encode`, `to_json`) are not hidden.
+`repr`, notebook tables, annotated bytes and errors show such values only on request. Values for programs (attributes,
+`encode`, `to_json`) are not hidden.
 """
 
 from collections.abc import Callable, Generator

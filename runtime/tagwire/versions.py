@@ -1,7 +1,6 @@
 """Version ranges, used by specs, layouts and generated classes.
 
-A range is just two numbers, so `3` and `3-3` are the same value; the empty range is `NONE`. `N+` ends at 32767, the
-highest int16, as in Kafka's specs.
+`3` and `3-3` are the same range; the empty range is `NONE`. `N+` ends at 32767, the highest int16, as in Kafka's specs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Put new values into an encoded message, following its layout, and copy all other bytes.
+"""Put new values into an encoded message, and copy all other bytes.
 
-The message is valid, because the caller has read it strictly. This module inserts the new values row by row. `encode`
-uses the same writer, so both reject the same values. Counts and tag sections are adjusted. As in `encode`, tagged
-fields are omitted if their value is the default.
+The message is valid, because the caller has read it strictly. `encode` uses the same writer, so the same values are
+rejected. Counts and tag sections are adjusted. As in `encode`, tagged fields are omitted if their value is the default.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class _Splicer(LayoutReader):
         return dict(enumerate(zip(old, new, strict=True)))
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Copy a struct. Write the new values in `cells` for the fields that `step` selects."""
+        """Copy a struct, with the new values from `cells` in the fields that `step` selects."""
         self.reject_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -182,7 +181,7 @@ class _Splicer(LayoutReader):
             )
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
-        """Copy the tagged fields of a struct. If one of them changes, write all of them again."""
+        """Copy the tagged fields of a struct. If any field changes, write all fields again."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
         start = self.pos
         old: dict[int, bytes] = {}
@@ -213,7 +212,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each tagged field. The reader is then at the beginning of the field's data."""
+        """Yield the tag and size of each tagged field. Leave the reader at the beginning of the field's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -271,7 +270,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. Structs may be modified in place, so compare them with the input."""
+    """Return whether a value is unchanged. Structs may be changed in place, so they are compared with the input."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

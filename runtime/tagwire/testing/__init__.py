@@ -5,7 +5,7 @@
     peer.MockPeer(registry)             a test server that sends scripted answers
     pytest_plugin                       pytest fixtures: mock peers that run during a test
 
-Needs only the runtime, except that `messages` needs hypothesis, and the plugin needs pytest.
+`messages` needs hypothesis, and the plugin needs pytest.
 """
 
 from typing import TYPE_CHECKING

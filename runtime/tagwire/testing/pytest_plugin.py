@@ -4,7 +4,7 @@
     make_mock_peer      a function that starts more peers, such as one for each broker
     mock_peer_registry  Kafka's messages; override it for your own messages
 
-After the test, the peers are closed, and the test fails if one had problems: requests that no rule answers, script
+After the test, the peers are closed, and the test fails if any had problems: requests that no rule answers, script
 errors, or bytes that are not frames. pytest loads this plugin whenever tagwire is installed, so nothing but pytest is
 imported until a fixture is used.
 """
@@ -26,7 +26,7 @@ __all__ = ["make_mock_peer", "mock_peer", "mock_peer_registry"]
 
 @pytest.fixture
 def mock_peer_registry() -> Registry:
-    """The registry of the messages that `mock_peer` uses. These are Kafka's, unless you override this fixture."""
+    """The registry of messages for `mock_peer`: Kafka's, unless you override this fixture."""
     from tagwire.frames.known_packages import kafka_messages
 
     return kafka_messages()

@@ -1,7 +1,7 @@
 """Hypothesis strategies for messages.
 
-A strategy is made from the layout of one version, and generates only the fields of this version. So each message can be
-encoded in this version, and decodes to an equal message.
+A strategy generates only the fields of one version. So each message can be encoded in this version, and decodes to an
+equal message.
 """
 
 from functools import partial
@@ -40,7 +40,7 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
         known = {item.tag for item in struct.section.fields}
         fields["unknown_tags"] = _tags(known, is_draft=not isinstance(struct.section, TaggedSection))
     cls: Any = struct.cls
-    assert cls is not None  # a message's structs have classes; those of a Schema may have none
+    assert cls is not None  # only structs of a Schema may lack a class
     fields |= {row.name: st.builds(row.fresh_value) for row in cls.FIELDS if row.required and row.name not in fields}
     if not alternatives:
         return st.builds(cls, **fields)

@@ -1,7 +1,6 @@
 """Wire types, and the functions that encode and decode their values. This package does not depend on layouts.
 
-Generated code imports from this package and from `tagwire.message`: serializers import the functions that read and
-write values, and data classes import default values.
+Generated code imports from this package and from `tagwire.message`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _bytes_of(view: memoryview) -> bytes:
     return view.tobytes()
 
 
-# A sink (the object that encoders append bytes to) that counts the bytes instead of storing them.
+# A sink for encoders that counts the bytes instead of storing them.
 #
 # A value's size is computed by encoding the value into this sink.
 

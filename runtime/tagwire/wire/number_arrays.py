@@ -70,7 +70,7 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the reader and writer for arrays of a number type. They are made on first use."""
+    """Return the reader and writer for arrays of a number type."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]
@@ -104,7 +104,7 @@ def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
 
 
 def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
-    """Append booleans. The caller has written their count."""
+    """Append booleans, without a count."""
     out += bytes([BOOLEAN_BYTES[value] for value in values])
 
 
@@ -117,7 +117,7 @@ def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]
 
 
 def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
-    """Append UUIDs. The caller has written their count."""
+    """Append UUIDs, without a count."""
     for value in values:
         out += uuid_bytes(value)
 
@@ -150,13 +150,13 @@ def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, .
 
 
 def put_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with int16 lengths. The caller has written their count."""
+    """Append strings with int16 lengths, but without a count."""
     for value in values:
         put_string(out, value)
 
 
 def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with compact lengths. The caller has written their count."""
+    """Append strings with compact lengths, but without a count."""
     for value in values:
         put_compact_string(out, value)
 
@@ -186,13 +186,13 @@ def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[t
 
 
 def put_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with int32 lengths. The caller has written their count."""
+    """Append byte strings with int32 lengths, but without a count."""
     for value in values:
         put_binary(out, value)
 
 
 def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with compact lengths. The caller has written their count."""
+    """Append byte strings with compact lengths, but without a count."""
     for value in values:
         put_compact_binary(out, value)
 
@@ -230,6 +230,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append each array by calling `put(out, array)`. The caller has written their count."""
+    """Append each array by calling `put(out, array)`, without a count."""
     for value in values:
         put(out, value)

@@ -1,4 +1,4 @@
-"""Rules that involve several fields. Generated serializers call these functions to find out if a rule is broken."""
+"""Rules that involve several fields. Generated serializers call these functions."""
 
 from __future__ import annotations
 

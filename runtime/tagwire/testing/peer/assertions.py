@@ -13,7 +13,7 @@ from tagwire.testing.peer.journal import Journal, PeerError, PeerProblem, Receiv
 from tagwire.text_format import count, shown
 
 _CLOSEST: Final = 3
-"""The maximum number of similar requests that are shown if an expected one is missing."""
+"""The maximum number of similar requests to show."""
 
 Expected = Message | type[Message]
 

@@ -1,7 +1,7 @@
 """The mock peer. It consists of a registry of messages, the rules of a script, and a journal of received requests.
 
 The peer itself does no I/O: `connect` makes connections that turn bytes into actions, and `server` runs them on
-sockets. Everything specific to Kafka is in its generated messages and in the table of `tagwire.frames.negotiation`.
+sockets. Everything specific to Kafka is in the generated messages and in the table of `tagwire.frames.negotiation`.
 """
 
 from __future__ import annotations
@@ -222,8 +222,8 @@ class MockPeer:
     def assert_order(self, *expected: Message | type[Message]) -> None:
         """Assert that requests were received in this order.
 
-        Each is given as an equal message or as a class. Other requests may come in between. Raises AssertionError if
-        any is missing or out of order.
+        Each request is given as an equal message or as a class. Other requests may come in between. Raises
+        AssertionError if any is missing or out of order.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)

@@ -1,7 +1,7 @@
 """A mock peer on sockets: an asyncio server that passes bytes to connections and carries out the resulting actions.
 
-All decisions are made in `connection`. This module only does what needs a socket. By default, the server listens only
-on loopback, because a mock peer answers anyone.
+All decisions are made in `connection`. By default, the server listens only on loopback, because a mock peer answers
+anyone.
 """
 
 from __future__ import annotations
