@@ -93,8 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Start the slowest files first if pytest runs several processes.
 
     `--dist loadfile` keeps the tests of a file in one process, and `--no-loadscope-reorder` keeps the order of files.
-    Several processes may start Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so the Spark files
-    can't be grouped in one process.
+    Several processes can start Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so the Spark files can't
+    be grouped in one process.
     """
     if not hasattr(config, "workerinput"):
         return  # without xdist workers, the order of the files doesn't affect the duration

@@ -35,8 +35,7 @@ DIFFERENCES = {
 }
 """The cases that either tagwire or Kafka rejects, but not both.
 
-Each is mapped to the tagwire rule that rejects it, or to None if only Kafka rejects it. docs/spec-language.md explains
-these differences.
+Each is mapped to the tagwire rule that rejects it, or to None if only Kafka rejects it.
 """
 
 

@@ -1,7 +1,7 @@
 """The base class of generated serializers. Each message version has its own class.
 
 A generated class has `read` and `write`, which do not track error positions. This module does everything else: it
-accepts any bytes-like type, checks for remaining bytes and limits, and calls the layout interpreter to find the
+accepts any bytes-like type, rejects remaining bytes, enforces limits, and calls the layout interpreter to find the
 position of an error. Two rare cases always use the interpreter: lenient reading, and input that may exceed the limits.
 """
 

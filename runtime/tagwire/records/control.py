@@ -110,9 +110,9 @@ def committed(
 ) -> Iterator[Record]:
     """Iterate over the records of a partition in a FetchResponse, as a consumer sees them.
 
-    `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED. As in Kafka's consumer,
-    records of aborted transactions, markers, a truncated last batch, and records with offsets below `start` (if set)
-    are left out. Raises DecodeError for invalid batches, and LimitError if they exceed a limit.
+    `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED. As in Kafka's consumer, the
+    result leaves out records of aborted transactions, markers, a truncated last batch, and records with offsets below
+    `start` (if set). Raises DecodeError for invalid batches, and LimitError if they exceed a limit.
     """
     if not hasattr(partition, "aborted_transactions"):
         raise TagwireError(

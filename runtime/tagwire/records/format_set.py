@@ -90,7 +90,6 @@ class FormatSet:
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # The usual case: at most one format matches.
             return found
         return [
             each

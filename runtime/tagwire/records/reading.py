@@ -76,7 +76,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of all formats not in `formats` in which the bytes at `pos` are a complete and valid batch.
+    """Return the names of formats outside `formats` in which the bytes at `pos` are a complete, valid batch.
 
     `data` may be any object that has a length and whose slices are bytes.
     """

@@ -1,4 +1,4 @@
-"""Golden bytes: compare a message with its expected bytes, by both encoding and decoding it."""
+"""Compare a message with its expected bytes, by encoding and decoding."""
 
 import re
 from typing import Any, Final

@@ -27,8 +27,8 @@ _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
 def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.SearchStrategy[M]":
     """Return a Hypothesis strategy for messages that this version can represent without loss.
 
-    With `unknown_tags`, some messages have tagged fields that are not in the spec, wherever the version allows them.
-    Raises UnsupportedVersionError if the message does not have this version.
+    With `unknown_tags`, some messages have tagged fields that are not in the spec, if the version allows them. Raises
+    UnsupportedVersionError if the message does not have this version.
     """
     return _struct(layout_of(cls, version).root, unknown_tags)
 

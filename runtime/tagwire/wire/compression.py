@@ -26,7 +26,7 @@ _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
 class DecompressionError(Exception):
-    """Raised if bytes can't be decompressed, or exceed a limit. Callers turn it into an error with a position."""
+    """Raised if bytes can't be decompressed, or exceed a limit. Callers add the position."""
 
     def __init__(self, found: str, expected: str, *, is_limit: bool = False) -> None:
         super().__init__(f"found {found}, expected {expected}")

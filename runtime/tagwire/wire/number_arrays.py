@@ -78,8 +78,8 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Functions for arrays of types other than numbers. One call reads or writes all elements. Readers take the number of
-# elements, and return the elements and the position after them. Errors have no position.
+# Functions for arrays of types other than numbers. Readers take the number of elements, and return the elements and the
+# position after them. Errors have no position.
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
 Arrays are in `number_arrays`, but the functions for their counts are here.
 
 The functions read from `bytes` at a position, or append to a `bytearray`. For invalid bytes or values, they raise
-`UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The serializer then lets the
-interpreter process the same bytes or value again, to find the position.
+`UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The interpreter then finds the
+position.
 
 The functions for strings don't check whether the bytes end too early. In that case, the position after the string is
 past the end, so the next read fails. After the last field, the serializer checks the position. This works only because

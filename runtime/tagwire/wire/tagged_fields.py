@@ -65,7 +65,7 @@ def put_tags(
     unknown: Mapping[int, Binary],
     known_tags: frozenset[int] = frozenset(),
 ) -> None:
-    """Append a section with the `known` fields, which are in tag order, and the unknown fields.
+    """Append a section with the known and unknown fields. `known` must be in tag order.
 
     `known_tags` are all tags that this version defines. Raises UnwritableValue if an unknown field has a known tag.
     """
@@ -81,7 +81,7 @@ def put_tags(
 #
 # Source: the first draft of KIP-482. The buffer has entries of length, tag (uint16) and value, in ascending order of
 # tags; a length of zero ends it. The draft leaves two questions open: whether lengths are zig-zag or plain varints, and
-# whether they include the tag's two bytes. The spec of each message answers them.
+# whether they include the tag's two bytes. Each spec answers them.
 
 TAG_MAX: Final = 0xFFFF
 

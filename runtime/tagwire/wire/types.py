@@ -1,8 +1,7 @@
-"""The primitive wire types: one table with a row for each.
+"""The table of primitive wire types.
 
-To add a type, add a row. Every module that needs facts about a type reads them from its row. Each row is an instance of
-a class in `tagwire.wire.families`, which converts the values of several similar types. Sources: Kafka's protocol guide,
-and KIP-482 for the unsigned varint lengths.
+To add a type, add a row. Each row is an instance of a class in `tagwire.wire.families`. Sources: Kafka's protocol
+guide, and KIP-482 for the unsigned varint lengths.
 """
 
 from __future__ import annotations
@@ -101,4 +100,4 @@ RECORD_TYPES: Final[dict[str, WireType]] = {
         IntegerType("crc32c", high=(1 << 32) - 1),
     )
 }
-"""Types that only record formats have: integers of variable width, and checksums. Layouts define their encoding."""
+"""Types that only record formats have: integers of variable width, and checksums."""

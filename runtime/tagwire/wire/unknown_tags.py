@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from typing import Final
 
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
-"""The shared mapping without tagged fields. The fast path recognizes it by identity."""
+"""The shared empty mapping, which the fast path recognizes by identity."""
 WITHOUT_TAGS: Final[tuple[object, ...]] = (NO_TAGS,)
 """`tags in WITHOUT_TAGS` is the fastest way to test whether the mapping `tags` is empty."""

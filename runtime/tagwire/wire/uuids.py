@@ -1,6 +1,6 @@
 """Defaults of uuid fields, without importing the module `uuid` before it is needed.
 
-Importing `uuid` takes longer than importing a generated package and one of its messages.
+Importing `uuid` is slow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`. If it is DEFAULT_UUID, return the UUID whose 128-bit integer is `default`."""
+    """Return `value` or, if it is DEFAULT_UUID, the UUID whose 128-bit integer is `default`."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 

@@ -2,7 +2,7 @@
 
 KIP-482 uses unsigned 32-bit varints for lengths, counts and tags. Record batches and the draft dialect use zig-zag
 varints, which Kafka calls VARINT and VARLONG. Strict readers reject a varint that is longer than needed. So each value
-has only one encoding, and a value that was read is always written as the same bytes.
+has only one encoding.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ BOTH = ["wire/old", "wire/new"]
 
 @pytest.mark.parametrize(("settings", "paths", "expected"), [
     (SETS, [], BOTH),
-    (SETS, ["."], BOTH), # the JSON files next to pyproject.toml belong to no set, so they are left out
+    (SETS, ["."], BOTH), # JSON files next to pyproject.toml belong to no set
     (SETS, ["wire"], [*BOTH, "wire/Draft.json"]),
     (SETS, [".."], [*BOTH, "../Above.json"]),
     (SETS, ["wire/old"], ["wire/old"]),

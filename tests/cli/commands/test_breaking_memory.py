@@ -22,7 +22,7 @@ Edit = Callable[[Path], None]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a project with one data message and three released APIs, one of which has been removed since."""
+    """Create a project with one data message and three released APIs, one of which was later removed."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
     (tmp_path / "pyproject.toml").write_text(SETTINGS)

@@ -174,7 +174,7 @@ def test_with_cache(generated: Path) -> None:
 
 
 def reformatted(project: Path, version: str) -> dict[str, bytes]:
-    """Change the layout and the "Formatted by" line, as another version of black would do. Return the changed files."""
+    """Change the layout and the "Formatted by" line, as a different version of black would. Return changed files."""
     marker, module = project / PACKAGE / "py.typed", project / PACKAGE / "ping_request.py"
     text = marker.read_text(encoding="utf-8")
     marker.write_text(re.sub("# Formatted by .*\n", f"# Formatted by black {version}.\n" if version else "", text))

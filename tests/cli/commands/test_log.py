@@ -173,7 +173,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
 
 
 def stock(folder: Path) -> Path:
-    """Write a segment (two records with key a, a tombstone for key b) and the active segment (a record with key a)."""
+    """Write a segment (two records with key a, a tombstone for key b) and an active segment (a record with key a)."""
     folder.mkdir()
     some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
     (folder / SEGMENT).write_bytes(build(some, "v2").encode())

@@ -231,7 +231,7 @@ def test_columns_leave_room_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
         shown = re.sub(r"\x1b\[[0-9;]*m", "", CliRunner().invoke(app, words, input=REQUEST, color=True).stdout)
         [header] = {line for line in shown.splitlines() if line.startswith("offset ")}
         narrowest[header] = width
-    *fitting, _ = narrowest.items()  # the last header is for very narrow terminals, which may have less room
+    *fitting, _ = narrowest.items()  # the last header is for very narrow terminals
     assert len(fitting) > 2 and {("type" in header) for header, _ in fitting} == {True, False}
     assert [width for _, width in fitting] == [header.index("value") + 16 for header, _ in fitting]
 

@@ -27,7 +27,7 @@ EXTENDED = '"dialect": "tagwire",'
 def alternatives(*unions: str, since: str = "1+") -> str:
     """Return the specs of tagged string fields, one per argument.
 
-    An argument is the name of the union that contains the field, or "" if no union contains it.
+    An argument is the name of the field's union, or "" if there is none.
     """
     null = f', "nullableVersions": "{since}", "default": "null"'
     fields = []

@@ -22,7 +22,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
         [summary("FooRequest", "request", 1), summary("FooResponse", "response", 1)],
         [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
         [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
-        # Different kinds of messages, or different components, may use the same API key.
+        # Different kinds of messages, or different components, can share an API key.
         [
             *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
             *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),

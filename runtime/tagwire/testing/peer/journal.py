@@ -58,7 +58,7 @@ class Received:
 
 
 class PeerProblem(NamedTuple):
-    """An error that a callback raised, or an error that made the peer close the connection instead of answering."""
+    """An error that a callback raised, or that made the peer close the connection."""
 
     text: str
     connection: int

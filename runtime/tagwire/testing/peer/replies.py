@@ -142,7 +142,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
     "close": (lambda value: isinstance(value, bool), "True or False"),
 }
-"""For each fault, a function that returns whether its value is valid, and a description of valid values."""
+"""For each fault, a check of its value, and a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
 """One answer, given directly or returned by a function that takes the request."""
