@@ -2,7 +2,7 @@
 
 These names are in `__all__` of `tagwire.message` and `tagwire.wire`. Whenever they change, the level is raised by one.
 A generated package contains the level of the runtime for which it was generated. If the installed runtime has an
-incompatible level, importing the package raises an error that explains this.
+incompatible level, importing the package raises an error.
 """
 
 from __future__ import annotations

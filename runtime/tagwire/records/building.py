@@ -161,7 +161,7 @@ class BatchBuilder:
         return last + 1
 
     def _begin(self, first: Record) -> bool:
-        """Start encoding appended records natively, beginning with `first`. Return False if the engine can't."""
+        """Start encoding appended records natively, beginning with `first`. Return whether the engine can."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 

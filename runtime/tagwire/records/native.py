@@ -31,7 +31,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""The attribute bits that the encoder computes, each with a rule and the `Record` fields that the rule uses."""
+"""The attribute bits that the encoder computes, with their rules and `Record` fields."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The defaults of the `Record` fields that a format may lack."""
 
@@ -209,8 +209,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native object that encodes records as they are added, beginning with `first`.
 
-    Returns None if native code needs the whole batch header to encode records, or if `first` would not be decoded to an
-    equal record.
+    Returns None if native code needs the whole batch header to encode records, or if decoding `first` would not return
+    an equal record.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

@@ -120,7 +120,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Give the records field a child node for each batch, and one for any bytes left after the last batch."""
+        """Give the records field a child node for each batch, and one for any bytes after the last batch."""
         position = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultUuid:
-    """The type of `DEFAULT_UUID`, defined only to give it a readable `repr`."""
+    """The type of `DEFAULT_UUID`, with a readable `repr`."""
 
     __slots__ = ()
 

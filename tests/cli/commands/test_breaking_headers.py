@@ -64,7 +64,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # also fills the cache
+    assert proofs() == []  # fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
     # The old and the new request header have magic -2, API key 7 and version 0. The old one also has tenant 0.

@@ -88,7 +88,7 @@ class PeerConnection:
         try:
             reply = self._peer.reply_to(request)
             actions = actions_of(reply, frame_of(reply, info, self._server))
-        except Exception as error:  # the script may raise anything, and the test must see it
+        except Exception as error:  # the script may raise any exception, and the test must see it
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(PeerProblem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, actions)
