@@ -64,8 +64,7 @@ static inline PyObject *tw_dict_value(PyObject *dict, PyObject *key)
 static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { return tw_slot(object, offset); }
 static inline int tw_claim(int *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tw_leave(int *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
-/* Stop counting references to an object that is never freed, because threads would otherwise wait for each other to
- * update the count. */
+/* Stop counting references to an object that is never freed, so that threads don't contend for the count. */
 static inline void tw_immortalize(PyObject *object)
 {
     if (object->ob_tid == _Py_ThreadId())
@@ -115,8 +114,8 @@ static inline int tw_is_short_int(PyObject *value)
 #endif
 }
 
-/* Store an exact int (not of a subclass) in `*x`, and return 1. Return 0 without an exception for any other value, for
- * an int that needs more than 64 bits, and for large ints if converting them is slow in this version of Python. */
+/* Store an exact int (not of a subclass) in `*x`, and return 1. Return 0 without an exception for other values, for
+ * ints that need more than 64 bits, and for large ints that this version of Python converts slowly. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
@@ -181,8 +180,8 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 #endif
 }
 
-/* Keep the garbage collector from running while a message is decoded. Before CPython 3.12, it would run after every 700
- * new objects. Later releases never collect during a call of C code. */
+/* Before CPython 3.12, keep the garbage collector from running while a message is decoded. Later releases never collect
+ * during a call of C code. */
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
 #  define tw_pause_gc PyGC_Disable
 static inline void tw_resume_gc(int was_enabled)

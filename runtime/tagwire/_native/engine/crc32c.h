@@ -1,7 +1,7 @@
-/* CRC-32C (Castagnoli), the checksum of record batches since magic 2, computed without the GIL and without copying a
- * batch. This code uses the SSE 4.2 instruction if the processor has it. Otherwise, it uses eight tables that are
- * computed when the module is loaded (M. Kounavis, F. Berry: "A Systematic Approach to Building High Performance,
- * Software-based, CRC Generators", 2005). */
+/* CRC-32C (Castagnoli), the checksum of record batches since magic 2, computed without the GIL. This code uses the
+ * SSE 4.2 instruction if the processor has it. Otherwise, it uses eight tables that are computed when the module is
+ * loaded (M. Kounavis, F. Berry: "A Systematic Approach to Building High Performance, Software-based, CRC Generators",
+ * 2005). */
 #ifndef TAGWIRE_CRC32C_H
 #define TAGWIRE_CRC32C_H
 
@@ -13,10 +13,10 @@
 #  include <nmmintrin.h>
 #endif
 
-#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* the polynomial in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; zlib would need the GIL */
+#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* in reversed bit order */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* the checksum of magic 0 and 1 */
 
-/* The SSE 4.2 code computes three checksums at once, over three lanes of this many bytes each. */
+/* The SSE 4.2 code computes three checksums at once, each over this many bytes. */
 #define TW_LANE 1024
 
 typedef struct {
@@ -42,8 +42,7 @@ static inline void tw_crc_prepare(tw_crc32c_tables *t, uint32_t polynomial)
         }
     for (int byte = 0; byte < 4; byte++)
         for (uint32_t value = 0; value < 256; value++) {
-            /* CRCs are linear: the entry for a value is the XOR of two other entries, one for the lowest 1 bit of the
-             * value, and one for the `rest` of the value. */
+            /* CRCs are linear: the entry for a value is the XOR of the entries for its lowest 1 bit and its `rest`. */
             uint32_t rest = value & (value - 1);
             uint32_t crc = (value ^ rest) << 8 * byte;
             for (int zero = 0; zero < TW_LANE && !rest; zero++)

@@ -1,8 +1,8 @@
 /* The attributes of a data class in order, with their slots and defaults. C code uses them to construct and compare
  * objects, and to write their `repr`.
  *
- * data_class.pxi creates these structs once per class. Pointers to Python objects are borrowed: the `DataClass` that
- * owns the structs keeps the objects alive, and the class keeps its `DataClass` forever. */
+ * data_class.pxi creates these structs once per class. Pointers to Python objects are borrowed from the `DataClass`,
+ * which lives as long as the class. */
 #ifndef TAGWIRE_DATA_CLASS_H
 #define TAGWIRE_DATA_CLASS_H
 
@@ -18,7 +18,7 @@ typedef struct {
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
     PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
     PyObject *parameter;  /* the parameter's default in the constructor's signature */
-    PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
+    PyObject *deleted;    /* stored in the slot of a deleted attribute; an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* Whether callers of the constructor must pass the argument. */
     uint8_t required;
@@ -100,7 +100,7 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* compare the text, because `name` may not be interned */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* `name` may not be interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
@@ -177,7 +177,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return object;
 }
 
-/* Store a value in an empty slot. If other code has filled the slot meanwhile, replace and release the value there. */
+/* Store a value in an empty slot. If another thread has filled the slot meanwhile, replace that value. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before;
@@ -188,7 +188,7 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Store a value in a slot that contains None. Return 0, and store nothing, if it contains another value. */
+/* Store a value in a slot that contains None. Return 0 and store nothing if the slot is not None. */
 static TW_MAYBE_UNUSED int tw_fill_none(PyObject *object, Py_ssize_t slot, PyObject *value)
 {
     int is_none;
@@ -242,7 +242,7 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *boun
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
 #ifndef Py_LIMITED_API
-/* Construct an object through `type.__call__`, for arguments that the fast path does not support. */
+/* Construct an object through `type.__call__` if the fast path doesn't support the arguments. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     PyObject *object = NULL, *all = PyTuple_New(count), *named = PyDict_New();

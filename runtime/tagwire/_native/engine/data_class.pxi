@@ -1,7 +1,7 @@
 """Construct, compare and copy objects of data classes, and write their `repr`.
 
-`Struct` defines these methods in Python. When one of them is first used, `tagwire.message.binding` replaces it with a
-native method. If C can't use the slots of the object's class directly, the native method calls the Python method.
+`Struct` defines these methods in Python. `tagwire.message.binding` replaces each method with a native one at its first
+call. If C can't use the slots of the object's class directly, the native method calls the Python method.
 """
 
 cdef extern from "engine/data_class.h":
@@ -164,7 +164,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         kept = vars(owner).get(DATA_CLASS)
         if kept is None:
             kept = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have called this function again
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # DataClass(owner) may call data_class(cls)
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, kept)

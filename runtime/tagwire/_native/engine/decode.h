@@ -205,8 +205,7 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
 }
 
 /* If the next int32 array has the same bytes as the previous one, return a new reference to the previous array's tuple;
- * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas, so that both
- * fields can share a tuple. */
+ * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -238,7 +237,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
             return NULL;
         Py_RETURN_NONE;
     }
-    /* Check the count before allocating the tuple: each element needs at least `minimum` bytes. */
+    /* Check the count before allocating the tuple. Each element needs at least `minimum` bytes. */
     if (TW_UNLIKELY(count * e->minimum > r->end - r->p || (r->elements -= count) < 0))
         return NULL;
     if (e->kind == TW_INT32 && (tuple = tw_same_numbers(r, (Py_ssize_t)count)) != NULL) {
@@ -303,6 +302,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last, because it uses the functions above */
+#include "engine/framed_decode.h" /* uses the functions above */
 
 #endif

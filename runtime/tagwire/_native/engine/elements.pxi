@@ -1,7 +1,7 @@
 """Read and write the records of a batch, separately from the batch header.
 
-A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. Callers
-pass the base offset and similar numbers from the batch header as `inputs`.
+The encoding of a record contains its offset minus the batch's base offset. Callers pass the base offset and similar
+numbers from the batch header as `inputs`.
 """
 
 
@@ -10,8 +10,8 @@ pass the base offset and similar numbers from the batch header as `inputs`.
 cdef class Elements:
     """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
-    `layout` describes the fields of an element. Each other argument is a dict from names of number fields to
-    descriptions of how attributes represent these numbers:
+    `layout` describes the fields of an element. Each other argument is a dict from the names of number
+    fields to descriptions of the attributes:
     `bases`: a tuple (base, factor) with the names of two `inputs`. The attribute's value is base + factor * number. The
     factor "" stands for 1.
     `hidden`: a mask of the number's bits that the attribute doesn't contain.
@@ -28,7 +28,7 @@ cdef class Elements:
     """The names of the numbers that callers must pass as `inputs`."""
     cdef readonly object depth
     cdef int input_registers[TW_REGISTERS]
-    cdef Py_ssize_t given_slots[7]  # the slots of the record attributes that GIVEN_NAMES lists
+    cdef Py_ssize_t given_slots[7]  # the slots of the attributes in GIVEN_NAMES
     cdef bint knows_slots
     cdef Py_ssize_t last_size
 
@@ -82,7 +82,7 @@ cdef class Elements:
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits. `views` is a
-        memoryview of `data` of which bytes fields become slices, or None to copy them.
+        memoryview of `data` (bytes fields become slices of it), or None to copy bytes fields.
 
         If C rejects an element, it calls `rest(index, pos, elements, good)`, which returns an iterator that reads the
         element with the layout interpreter and raises the error. `index` and `pos` are the index and position of the
@@ -121,9 +121,8 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has the highest attribute value that is encoded relative to each input. For the base offset, this is
-        the highest offset of all records. If C rejects an element, `data` is None, and `is_unsure` is true if the
-        layout interpreter may still accept the element.
+        `highest` has a value for each input. For the base offset, this is the highest offset of all records. If C
+        rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -196,8 +195,7 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    If the caller has released the element that it received two steps before, the iterator reuses that object, as `zip`
-    reuses its tuples.
+    If the caller no longer refers to the element before the last, the iterator reuses that object.
     """
 
     cdef Elements plan
@@ -243,7 +241,7 @@ cdef class Reading:
         self.index += 1
         tw_leave(&self.claimed)
         if TW_FREE_THREADED:
-            return taken(value)  # another thread may get a reference at any time, so the object can't be reused
+            return taken(value)  # not reused, because another thread may get a reference at any time
         self.last_but_one = self.last
         self.last = taken(value)
         return self.last

@@ -2,7 +2,7 @@
  *
  * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. This is safe as long as no
  * Python code changes the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python code. Callers hold a
- * reference to a value during such a call, and to a struct or array while its contents are written.
+ * reference to a value during such a call, and to a struct or array while it is written.
  */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
@@ -18,7 +18,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
-/* Return -1 if a non-ignorable field that is missing in this version has a value other than its default. */
+/* Return -1 if a non-ignorable field that this version doesn't have is not at its default. */
 static inline int tw_reject_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++) {
@@ -31,8 +31,7 @@ static inline int tw_reject_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if encoding in this version would lose the value of a field that the version doesn't have, or the unknown
- * tags of a struct without a tag section. */
+/* Return -1 if encoding in this version would lose the value of a field or the unknown tags. */
 static int tw_reject_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     if (tw_reject_missing(s, object) < 0)
@@ -53,8 +52,7 @@ static int tw_reject_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact Python int and return 1; the buffer must have room. Return 0 if the caller must use tw_write_value
- * instead. */
+/* Write an exact Python int and return 1. The buffer must have room. Return 0 if the caller must use tw_write_value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -127,8 +125,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, start, 0);
 }
 
-/* Write a struct, and hold a reference to the object while it is written. An object of a subclass is first converted to
- * the base class, because the subclass may store its attributes differently. */
+/* Write a struct, and hold a reference to the object meanwhile. An object of a subclass is first converted to the base
+ * class, because the subclass may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -152,7 +150,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct or a fixed-width value. If the type has a null marker, write it first; otherwise reject None. */
+/* Write a struct or a fixed-width value, after a null marker if the type has one. Without a marker, reject None. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -268,7 +266,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* The next two headers come last, because they use the functions above. */
+/* These headers use the functions above. */
 #include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 

@@ -1,4 +1,4 @@
-/* Write tagged fields in tag order, each preceded by its tag and size. Included by encode.h. */
+/* Write tagged fields in tag order, each preceded by its tag and size. */
 #ifndef TAGWIRE_ENCODE_TAGS_H
 #define TAGWIRE_ENCODE_TAGS_H
 
@@ -22,8 +22,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag of a tagged field, and leave a gap for the value's size. The tag precedes the size in a tag section,
- * and follows it in an optional buffer (KIP-482 draft). */
+/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the tag comes first; in an
+ * optional buffer (KIP-482 draft), the size. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *start)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -44,7 +44,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t start)
     if (s->section == TW_TAGGED_SECTION)
         return tw_close(w, TW_LENGTH_UVARINT, start, 0);
     if (!s->counts_tag && tw_written(w) - start == 3)
-        return -1; /* an entry without data can't be encoded: its size would be 0, which marks the end of the buffer */
+        return -1; /* reject an entry without data: its size would be 0, which marks the end of the buffer */
     return tw_close(w, s->entry_length, start, s->counts_tag ? 0 : 2);
 }
 

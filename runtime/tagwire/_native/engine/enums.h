@@ -1,15 +1,12 @@
-/* Read and write enum values without calling Python.
- *
- * A field's `element` is the type of the encoded integer; its `members` are the enum's members.
- */
+/* Read and write enum values without calling Python. */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
 
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* Return the index of the enum member with this number; -1 if there is none. Most enums have consecutive numbers, so
- * the index is first guessed from the number. If the guess is wrong, a binary search finds the member. */
+/* Return the index of the enum member with this number; -1 if there is none. First
+ * guess that the numbers are consecutive. Otherwise, use a binary search. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;
@@ -54,8 +51,7 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of an element type whose values need no validation, because all bytes are valid. Return 0 for other
- * types. */
+/* Return the width of an element type for which all bytes are valid. Return 0 for other types. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -64,7 +60,7 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 }
 
 /* Write an enum member or an int at `p`; the caller has made room and holds a reference to the value. Return -1 if the
- * value isn't an integer or is too large for the enum's integer type, or if a closed enum has no such member. */
+ * value isn't an integer or is too large for the enum's integer type, or isn't a member of a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;

@@ -1,8 +1,8 @@
 /* Decode record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose presence
  * or meaning depends on other fields.
  *
- * These structs have a separate decoding loop, so that messages don't pay for the extra checks. Structs are decoded to
- * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error.
+ * A separate decoding loop keeps the extra checks away from messages. Structs are decoded to objects, tuples or dicts.
+ * As in decode.h, functions return NULL or -1 for an error.
  */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H
@@ -39,7 +39,7 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 }
 
 /* Read an array, and record in r->good which elements are valid, so that the layout interpreter can skip them after an
- * error. If the array is sorted by a number field, also record the number in the last valid element. */
+ * error. For an array sorted by a number field, also record the last valid number. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -111,7 +111,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size in bytes is in an earlier field. Return NULL if the value has another size. */
+/* Read a value whose size in bytes is in an earlier field. Return NULL if the size is wrong. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -196,8 +196,8 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, object, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Return a new reference to a bytes object with these contents. `held` is the slot's old value. If it is a bytes object
- * of the same size, and nothing else refers to it, overwrite and return it: this saves an allocation. */
+/* Return a new reference to a bytes object with these contents. `held` is the slot's old value. To save
+ * an allocation, reuse `held` if it is a bytes object of equal size to which nothing else refers. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #if !defined(Py_LIMITED_API) && !TW_FREE_THREADED
@@ -215,8 +215,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read a field (a number, bytes, or an empty array) on the fast path. The caller has already read the field's first
- * varint, `bits`. Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
+/* Read a field (a number, bytes, or an empty array) on the fast path. `bits` is the field's first varint, which
+ * is already read. Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
 static inline PyObject *tw_read_fast(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -233,8 +233,8 @@ static inline PyObject *tw_read_fast(const tw_field *f, const tw_reader *r, cons
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* Read a struct on the fast path into `object`, whose slots may still contain old values. The loop keeps the read
- * position in a local variable, because the compiler must assume that stores into the object may change the reader. */
+/* Read a struct on the fast path into `object`, whose slots may still contain old values. The read position is a local
+ * variable, so that the compiler need not reload it after each store into the object. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     const uint8_t *p = r->p;
@@ -262,8 +262,7 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *object)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        /* Get the old value only now: creating the new value may have triggered garbage collection, which runs code
-         * that could change the slot. */
+        /* Get the old value only now, because garbage collection during the read may have changed the slot. */
         held = TW_SLOT(object, f->slot);
         TW_SLOT(object, f->slot) = value;
         Py_XDECREF(held);

@@ -1,8 +1,8 @@
 /* Encode structs of record formats, which framed_decode.h decodes.
  *
- * The writer leaves gaps for lengths and checksums, which objects don't store, and fills the gaps when the struct is
- * complete. It fills the last gap first, because each number depends on the bytes after its gap. References from slots
- * are borrowed, as in encode.h.
+ * The writer leaves gaps for lengths and checksums, which objects don't store. When the struct is complete, it fills
+ * the last gap first, because a length or checksum depends on the bytes after it. References from slots are borrowed,
+ * as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
@@ -18,8 +18,8 @@ int tw_has_unknown_names(PyObject *names, PyObject *values);
 /* A gap in the output for a length or checksum, and the data needed to compute it. */
 typedef struct {
     const tw_field *field;
-    /* `at` is the offset of the gap. For a checksum, `covered` is the offset of the first byte that it covers. For the
-     * length of a field, `size` is the field's size. */
+    /* `at` is the offset of the gap. `covered`: for a checksum, the offset of the first byte that it covers. `size`:
+     * for the length of a field, the field's size. */
     int64_t at, covered, size;
     int gap;
 } tw_mark;
@@ -70,8 +70,7 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* Leave a gap for a length or checksum. A varint's width isn't known yet, so use the width of the last
- * varint that filled a gap. */
+/* Leave a gap for a length or checksum. For a varint, guess the width of the last varint that filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -221,8 +220,8 @@ static inline uint8_t *tw_put_fast(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from the end of the gap to `p`. If that
- * number needs more or fewer bytes than the gap has, move the bytes after the gap. Return the new end of the bytes. */
+/* Fill the gap of `gap` bytes at `at` with the number of bytes from its end to `p`. If the number has a different width
+ * than the gap, move the bytes after the gap. Return the new end of the bytes. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);

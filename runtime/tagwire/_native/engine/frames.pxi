@@ -9,8 +9,8 @@ cdef enum:
 cdef class FramePlan:
     """Reads and writes the frames of one message version.
 
-    `frame` is the class of the objects that `read` returns. `write` sets the correlation ID and client ID in a copy of
-    the header `template`. Raises NotNative if C does not support the header or the class.
+    `frame` is the class of the objects that `read` returns. `write` copies the header `template` and sets its
+    correlation ID and client ID. Raises NotNative if C does not support the header or the class.
     """
 
     cdef Plan header, body
@@ -19,7 +19,7 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # slots of these IDs; -1 for an ID that the header doesn't have
+    cdef Py_ssize_t correlation_slot, client_slot  # -1 if the header doesn't have this ID
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):

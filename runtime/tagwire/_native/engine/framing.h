@@ -1,7 +1,7 @@
 /* A tw_framing extends a field's tw_field with the properties that only fields of record formats have.
  *
- * A register stores a number that other fields depend on: presence bits, a length, a count, or the base of deltas.
- * Numbers that nothing depends on go to register 0.
+ * A register is a variable for a number that other fields depend on, such as a count or presence bits. Register 0
+ * is for numbers that nothing depends on.
  */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
@@ -19,14 +19,13 @@ enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
 /* The condition under which encoding sets a bit (see tw_follow).
  *
- * TW_IF_EMPTY: the attribute is None
- * TW_IF_GIVEN: the attribute is an array that isn't empty
+ * TW_IF_EMPTY: an attribute is None
+ * TW_IF_GIVEN: an attribute is a nonempty array
  * TW_IF_FLAGGED: a second attribute is true, or both attributes are None
  */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
-/* Fast paths for the fields of common records. tw_fast_path_of selects one for each field when the plan is created. All
- * varints are zig-zag varints.
+/* Fast paths for the fields of common records. All varints are zig-zag varints.
  *
  * TW_NO_FAST_PATH: the field has no fast path
  * TW_PASS: fixed-width integer
@@ -39,14 +38,14 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* exclusive limit of the number in the bits of `mask`; 0 for none */
+    int64_t values;       /* the number in the bits of `mask` must be less; 0: no limit */
 } tw_bits;
 
-/* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */
+/* A bit of an encoded number that encoding computes from the values of other attributes. */
 typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows: the condition under which encoding sets the bit */
-    Py_ssize_t slot;      /* slot of the attribute that this condition tests */
+    Py_ssize_t slot;      /* slot of the attribute that `how` tests */
     Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the second attribute, a bool or None */
 } tw_follow;
 
@@ -56,7 +55,7 @@ struct tw_framing {
     uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* whether a length includes its own bytes */
-    uint8_t algorithm;    /* for a checksum and the first field that it covers: a tw_algorithm */
+    uint8_t algorithm;    /* for checksums and the first field covered: a tw_algorithm */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
@@ -70,7 +69,7 @@ struct tw_framing {
     uint8_t extent;       /* register that contains the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
     uint8_t last; /* for the field by which an array is sorted: register with the previous element's number */
-    uint8_t ordered;      /* for an array sorted by a field: the register in that field's `last` */
+    uint8_t ordered;      /* for a sorted array: `last` of the field by which it is sorted */
     uint8_t sum;          /* for the first field that a checksum covers: the checksum's register */
     uint8_t codec_register;      /* register with the bits of the compression codec's number */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */

@@ -1,12 +1,12 @@
 """Build plans for record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose
 presence or meaning depends on earlier fields.
 
-If one struct of a layout has such fields, all structs of the layout get framings (framing.h), because a field may
-depend on an earlier field of any enclosing struct.
+If one struct of a layout has such fields, all its structs get framings (framing.h), because a field may depend on
+fields of enclosing structs.
 """
 
 cdef enum:
-    ZERO = 1  # the register that always contains 0; register 0 is for numbers that are never used
+    ZERO = 1  # the register that always contains 0
     ONE = 2  # the register that always contains 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
@@ -40,7 +40,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier field with this name or, if there is none, of the input `name`."""
+        """Return the register of the nearest earlier field with this name. If there is none, use the input `name`."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -257,7 +257,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct has a field that needs a tw_framing (framing.h), for example because it may be absent."""
+    """Return whether a struct has a field that needs a tw_framing (framing.h), such as a field with a condition."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

@@ -1,8 +1,7 @@
 """Encode the records of a batch builder as they are appended, without creating an object for each record.
 
 The base offset and base timestamp must be known when the first record is appended. C accepts only values that decoding
-would return unchanged, so that record objects can still be created later. For all other values, the builder continues
-in Python.
+would return unchanged. For other values, the builder continues in Python.
 """
 
 cdef enum:
@@ -15,11 +14,11 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """Encodes a new batch's records. Offsets and timestamps are stored relative to the base values in `inputs`."""
+    """Encodes a new batch's records, relative to the base values in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # a reused record object; while a record is written, its slots contain borrowed references
+    cdef object model  # a reused record object, whose slots contain borrowed references during a write
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
@@ -51,7 +50,7 @@ cdef class Gathering:
         for index in range(GIVEN):
             given[index] = held[index] = tw_slot(<PyObject *>element, self.plan.given_slots[index])
             is_complete = is_complete and given[index] != NULL
-        if not TW_FREE_THREADED:  # the references in `held` are borrowed, so none is released
+        if not TW_FREE_THREADED:  # references in `held` are borrowed
             return is_complete and self.add(given)
         try:
             return is_complete and self.add(given)
@@ -78,7 +77,7 @@ cdef class Gathering:
 
     @critical_section
     def written(self):
-        """Return the encoded records, and the tuple `highest` that `Elements.write` describes."""
+        """Return the encoded records, and `highest` as from `Elements.write`."""
         highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
@@ -120,7 +119,7 @@ cdef class Gathering:
         if given[5] != NONE or not PyLong_CheckExact(given[6]):
             return False
         if PyList_CheckExact(given[3]) and PyList_Size(given[3]) == 0:
-            given[3] = SHARED.c.empty_tuple  # fast path: most callers pass an empty list of headers
+            given[3] = SHARED.c.empty_tuple  # fast path for no headers
         if given[3] != SHARED.c.empty_tuple:
             headers = plain_pairs(<object>given[3])
             if headers is None:
@@ -133,7 +132,7 @@ cdef class Gathering:
             given[4], offset = NULL, 0
         return self.write_alone(given, offset) if TW_FREE_THREADED else self.write(given, offset)
 
-    # In a free-threaded build, the next two methods keep other threads from using this object.
+    # The next two methods keep other threads from using this object.
 
     @critical_section
     cdef bint write_alone(self, PyObject **given, int64_t offset) except -1:
@@ -274,8 +273,6 @@ cdef bint begin_natively(object builder, PyObject **given) except -1:
     return tw_fill_none(builder, BUILDER[GATHERED], gathering)
 
 
-# The constructor of builders.
-
 cdef enum:
     MOST_PARAMETERS = 40
 
@@ -284,8 +281,8 @@ cdef enum:
 cdef class BuilderConstructor:
     """Constructs builders faster than Python's `__init__`.
 
-    For each format, Python constructs one builder with default settings, the template. Each new builder is a copy of
-    the template with the arguments stored in it.
+    Python constructs one template per format, a builder with default settings. New builders are copies of the template
+    with the arguments stored in them.
     """
 
     cdef tw_class made

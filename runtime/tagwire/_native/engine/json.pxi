@@ -1,8 +1,8 @@
 """Convert messages to and from JSON, as Python values or as text, in Kafka's JSON style and in the lossless style.
 
 The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates their plans, and converts
-values of types that decoding never creates. If C can't convert a message, `tagwire.message.json` converts it instead,
-and raises errors that contain the field's path.
+values of types that decoding never creates. If C can't convert a message, `tagwire.message.json` converts it or raises
+the error.
 """
 
 cdef extern from "engine/json_plan.h":
