@@ -1,6 +1,6 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * If a function that uses the plan returns NULL or -1 without an exception, Python repeats the conversion, and raises
+ * If a function returns NULL or -1 without an exception, Python repeats the conversion, and raises
  * the error if there is one. This happens for invalid input, and for values of types that decoding never creates.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
@@ -17,7 +17,7 @@ typedef struct {
     PyObject *key;
     const char *text;             /* the key as JSON text, including quotes and colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* the plan of a nested struct or of an array's structs; otherwise NULL */
+    const tw_json_struct *child;  /* the plan of a nested struct or of an array's elements; or NULL */
     uint8_t records;              /* whether the field contains record batches, which Kafka's JSON shows as "" */
 } tw_json_field;
 

@@ -212,7 +212,7 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes` if it has this size (0 means any size). Otherwise release it, and return NULL without an exception. */
+/* Return `bytes` if it has this size (0 means any size). Otherwise, release it and return NULL without an exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
@@ -301,7 +301,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
             Py_DECREF(element);
         }
         if (element == NULL)
-            PyErr_Clear(); /* the list has become shorter */
+            PyErr_Clear(); /* IndexError: the list shrank */
         if (converted == NULL)
             Py_CLEAR(array);
         else

@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# Maps the family and width of a wire type to two values of tw_kind, for unsigned and signed types.
+# Maps the family and width of a wire type to its unsigned and signed tw_kind.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Separate the first item of a struct from the others if it is the struct's length.
+    """Separate the struct's length from its other items.
 
     Return (encoding of the length, tuple of the other items), or (None, tuple of all items) if there is no length.
     """

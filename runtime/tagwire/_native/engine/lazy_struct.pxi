@@ -1,11 +1,10 @@
 """Create default structs only when they are accessed.
 
-Most messages don't set their tagged structs. Creating default structs would take longer than decoding the
-other fields of a FetchResponse. Objects can't share a default struct, because a user may modify it. Decoding therefore
-leaves the slots of these fields empty, and a descriptor fills an empty slot on first access.
+Most messages don't set their tagged structs. Decoding leaves the slots of these fields empty to save time, and a
+descriptor fills an empty slot on first access. Objects can't share a default struct, because a user may modify it.
 """
 
-cdef object DELETED = object()  # stored in the slot of a deleted attribute, because an empty slot means the default
+cdef object DELETED = object()  # stored in the slot of a deleted attribute; an empty slot means the default
 
 
 @final

@@ -1,7 +1,7 @@
 /* Compute the encoded size of a message from its values, without encoding.
  *
- * If a message is invalid or has unknown tags, rare kinds of fields, or values of types that decoding never creates,
- * the functions return -1, perhaps with an exception. The caller then counts the bytes that encode.h would write.
+ * The functions return -1, perhaps with an exception, if a message is invalid or unusual. The caller then counts the
+ * bytes that encode.h would write.
  */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
@@ -32,7 +32,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many bytes longer the prefix for length `n` is than the shortest prefix; -1 if `n` is out of range. */
+/* Return by how many bytes the prefix for length `n` exceeds the shortest prefix; -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -76,7 +76,7 @@ static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
 }
 
 /* Group a struct's fields by tw_look_kind. Set `looks_width` to the size of all fixed-width ints, plus the shortest
- * count prefix of each int32 array, plus an empty tag section. Call this when the struct is otherwise complete. */
+ * count prefix of each int32 array, plus an empty tag section. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -106,7 +106,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         TW_HELD PyObject *before = tw_slot(object, f->slot);
         int differs = tw_differs(f, before);
-        TW_HELD PyObject *value = tw_slot(object, f->slot); /* read again, as tw_differs may run Python code */
+        TW_HELD PyObject *value = tw_slot(object, f->slot); /* tw_differs may have changed it */
         int64_t size = 0;
         if (differs == 0)
             continue;
@@ -160,7 +160,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
             if (value != last) {
                 if (TW_UNLIKELY(value == NULL || (last_size = tw_measure_int32s(look->item, value)) < 0))
                     return -1;
-                /* Don't reuse the size of null or of a long array, because it differs between fields. */
+                /* The sizes of null and of long arrays differ between fields, so don't reuse them. */
                 last = value == Py_None || last_size > 4 * TW_SHORT ? NULL : value;
             }
             all += last_size;

@@ -48,10 +48,10 @@ struct tw_field {
     uint8_t zigzag;       /* a tw_sign: how a varint encodes the sign */
     uint8_t ignorable;    /* for fields missing in this version: whether encoding may silently drop the value */
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
-    uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
+    uint8_t wide;         /* in column plans: whether a signed column stores an unsigned integer */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in this run; 0 if it contains bools, which must be validated one by one */
+    int32_t run_count;    /* number of fields in this run; 0 if it contains bools, which need validation */
     int32_t number;       /* identifies this field or element type in traces */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -91,7 +91,7 @@ typedef struct {
     const tw_field *item;
 } tw_look;
 
-/* The maximum number of known tagged fields in a struct: encoding uses one bit of a 64-bit number for each of them. */
+/* The maximum number of known tagged fields in a struct. Encoding uses one bit of a 64-bit number for each field. */
 #define TW_MOST_TAGGED 64
 
 struct tw_struct {
@@ -109,8 +109,7 @@ struct tw_struct {
     const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
-    const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in a column plan,
-                             * the columns to fill with defaults if the tag section is empty */
+    const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults */
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
     PyObject *known_tags;   /* frozenset of the tags of all fields in `tagged` */
     const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */
@@ -146,11 +145,10 @@ typedef struct {
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
     int64_t count, elements; /* `count`: number of valid elements; `elements`: the remaining limit */
-    int64_t last;            /* for arrays sorted by an integer field: the encoded integer in the last valid element */
+    int64_t last;            /* for arrays sorted by an integer field: the last valid encoded integer */
 } tw_good;
 
-/* The maximum number of arrays whose valid elements are remembered: the last complete array, and up to three arrays
- * that enclose the error. */
+/* The maximum number of tw_good: for the last complete array, and for up to three arrays that enclose the error. */
 #define TW_MOST_GOOD 4
 
 /* The state of a decoding call: the read position, the remaining limits, and the options. */
@@ -164,7 +162,7 @@ typedef struct {
     PyObject *limits;       /* the Limits object, needed for decompression */
     int is_decompressed;             /* whether to reject compressed data, because the input was decompressed */
     int trusted;            /* whether to skip checksum verification */
-    const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
+    const uint8_t *numbers; /* bytes of the previous int32 array (see tw_same_numbers) */
     PyObject *numbers_tuple;
     Py_ssize_t filled;      /* after an error in an array: number of elements read before the error */
     const uint8_t *rejected; /* after an error in a record format: start of the struct with the error; else NULL */
@@ -182,16 +180,16 @@ typedef struct {
     int64_t counted;
     int counting;
     int64_t *known;         /* the registers (framing.h) */
-    int64_t *highest; /* for each register: the highest value encoded relative to it, such as an offset; may be NULL */
-    int gap;                /* bytes to reserve for the next varint length: the width of the previous varint length */
+    int64_t *highest; /* for each register: the highest value encoded relative to it; may be NULL */
+    int gap;                /* width of the previous varint length, to reserve for the next one */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
-    Py_ssize_t expected; /* expected size in bytes, to allocate at once when the stack buffer is full; 0 if unknown */
+    Py_ssize_t expected; /* expected size in bytes; 0 if unknown */
     const tw_shared *shared;
 } tw_writer;
 
-/* Functions that follow a plan return NULL or -1 for an error. If they set no exception, the bytes or the value don't
- * fit the layout, and the layout interpreter raises the error. */
+/* Functions that follow a plan return NULL or -1 for an error. Without an exception, the layout interpreter raises the
+ * error. */
 
 #endif

@@ -1,10 +1,10 @@
-"""Create plans: convert a layout to the C structs that the main loops follow.
+"""Create plans: convert layouts to the C structs that the main loops follow.
 
 This module raises `NotNative` for layouts and classes that could make the loops unsafe.
 """
 
 cdef enum:
-    DEEPEST = 100  # the maximum nesting depth of structs, limited because each level uses space on the C stack
+    DEEPEST = 100  # the maximum nesting depth of structs; each level uses space on the C stack
 
 @final
 @no_gc_clear
@@ -80,7 +80,7 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Give a field or element type the number by which traces refer to it."""
+        """Assign a number, for traces, to a field or element type."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
@@ -89,7 +89,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} has lengths, counts or checksums, which the engine supports only in record formats")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled`: the tagged fields and the fields missing in this version, which decoding sets to defaults."""
+        """Set `filled`: the tagged and missing fields that decoding sets to defaults."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -130,7 +130,7 @@ cdef class Builder(PlanBuilder):
         return 0
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """Set a field's default: for a struct, a template to copy; otherwise a value that all objects share."""
+        """Set a field's default: a template to copy for a struct, otherwise a shared value."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)

@@ -4,16 +4,14 @@
 cdef class PlanBuilder(Owner):
     """Builds a plan: a layout converted to C structs, which the C loops follow.
 
-    The methods' argument `owner` says where decoded values are stored: in objects of a data class, or in a column. If
-    `owner` is None, the values are only validated.
+    The argument `owner` of its methods is the data class or column that stores the decoded values. If `owner` is None,
+    the values are only validated.
     """
 
-    # Subclasses override the following methods.
-
     cdef object part(self, object owner, object item):
-        """Return the owner of a struct's field or of an array's elements.
+        """Return the owner of a field (`item`) or, if `item` is None, of array elements.
 
-        `owner` is the owner of the struct or array. `item` is the field; None for an array's elements.
+        `owner` is the owner of the struct or array.
         """
         return None
 
@@ -103,7 +101,7 @@ cdef class PlanBuilder(Owner):
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
     """Group adjacent fixed-width fields into runs, which need only one size check.
 
-    If `apart[N]` isn't NULL, field N does not become part of a run.
+    Field N is left out if `apart[N]` isn't NULL.
     """
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False

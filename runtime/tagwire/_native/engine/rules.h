@@ -28,15 +28,15 @@ struct tw_rules {
 /* Return 1 if two elements of an array have the same key, 0 if not, -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one alternative of a union is set. In an object with unknown tags, no alternative needs to be
- * set, because an unknown tag may be an alternative from a newer version. */
+/* Return whether exactly one alternative of a union is set. With unknown tags, none needs to be set, because an unknown
+ * tag may be an alternative from a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
         TW_HELD PyObject *value = tw_slot(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* a deleted attribute, for which the layout interpreter raises an error */
+            return 0; /* a deleted attribute: the layout interpreter raises the error */
         present += value != Py_None;
     }
     if (present)

@@ -1,7 +1,6 @@
 /* Compare values as `Struct.__eq__` does: floats by their bits, arrays element by element.
  *
- * Comparing objects may run Python code that changes any object, so these functions hold references to the values that
- * they compare.
+ * Comparing objects may run Python code that changes objects, so these functions hold references to the values.
  */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H

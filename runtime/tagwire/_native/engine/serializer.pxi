@@ -5,8 +5,8 @@ with a position. If the interpreter succeeds, the engine has a bug, and Disagree
 """
 
 cdef enum:
-    STACK = 1024  # size of the output buffer on the C stack, used before memory is allocated
-    SLACK = 64  # extra bytes to allocate, because the C code requests room for more bytes than it writes
+    STACK = 1024  # size of the output buffer on the C stack
+    SLACK = 64  # extra bytes to allocate; C requests more room than it needs
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -19,7 +19,7 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 cdef class Plan:
     """The serializer for one version of a message. It follows a plan created from the version's layout.
 
-    Raises NotNative if only the pure Python engine supports the layout or the message's class.
+    Raises NotNative if C doesn't support the layout or the message's class.
     """
 
     cdef const tw_struct *root
@@ -30,8 +30,8 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether structs have unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
-    cdef Py_ssize_t last_size  # size of the last message, to guess the next message's size
+    """Whether only the layout interpreter can locate errors, because structs have unions or unique keys."""
+    cdef Py_ssize_t last_size  # size of the last message, as a guess for the next
 
     cdef readonly object MESSAGE
     cdef readonly object VERSION
@@ -134,7 +134,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes with the layout interpreter. Skip the array elements in `good`, which C has found valid."""
+        """Decode bytes with the layout interpreter, but skip the array elements in `good`."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -153,7 +153,7 @@ cdef class Plan:
         return Walk(self, buf, offset, whole, limits).error_position
 
     cdef int reject(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise a DecodeError for bytes that decode.h rejected. Return only if walk.h can't find the error."""
+        """Raise a DecodeError for bytes that decode.h rejected. Return 0 if walk.h can't find the error."""
         error_position = self.find_error(buf, offset, whole, limits)
         if error_position is not None:
             from tagwire.interpreter.error_positions import reject_bytes
@@ -162,7 +162,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append the positions of a message's values to `rows`, as spans (spans.h).
+        """Append a span (spans.h) for each value of a message to `rows`.
 
         Return a `Walk`, or None if Python must read the message.
         """
@@ -178,21 +178,18 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h).
-
-        Array elements have no name.
-        """
+        """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h)."""
         return self.types
 
     @property
     def span_kinds(self):
-        """A cache for `tagwire.explain.trace`: span kinds derived from `span_types`; None before the first trace."""
+        """Span kinds derived from `span_types`, cached for `tagwire.explain.trace`; None before the first trace."""
         return self.kinds
 
     @span_kinds.setter
     @critical_section
     def span_kinds(self, kinds):
-        if self.kinds is None:  # set only once, because another thread may be reading the value
+        if self.kinds is None:  # set only once, for other threads
             self.kinds = kinds
 
     def encode(self, message):
@@ -232,7 +229,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Compute a message's size by a dry run of encoding. If C rejects the message, use the layout interpreter."""
+        """Compute a message's size by a dry run of encoding, in C or in the layout interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -263,7 +260,7 @@ cdef class Walk:
     """The result of reading through a message without creating objects (walk.h)."""
 
     cdef readonly Py_ssize_t end
-    """The offset after the message or, if the message is invalid, the offset of the error."""
+    """The offset after the message; for an invalid message, the offset of the error."""
     cdef readonly bint has_known_tags
     """Whether the message contains tagged fields that are known in this version."""
     cdef readonly object error_position
@@ -314,7 +311,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Initialize the registers: the register ONE always contains 1, and all others are 0 at first."""
+    """Set the register ONE to 1, and all other registers to 0."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -330,13 +327,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Clear what is recorded for errors: the valid array elements (`good`) and the rejected struct (`rejected`)."""
+    """Clear the valid array elements (`good`) and the rejected struct (`rejected`)."""
     r.rejected = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return the array elements that C found valid before the error, as a `tagwire.interpreter.framed_cursor.Good`."""
+    """Return the array elements before the error, as a `tagwire.interpreter.framed_cursor.Good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
