@@ -1,4 +1,4 @@
-"""Server addresses: a host and a port. Test servers listen on loopback only, unless remote clients are allowed."""
+"""Server addresses. Test servers listen on loopback only, unless remote clients are allowed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PORTS: Final = range(1 << 16)
 
 
 class AddressError(TagwireError, ValueError):
-    """Raised if a string is not a valid address: `HOST:PORT`, or only `PORT` where a default host is given."""
+    """Raised if a string is not a valid address: `HOST:PORT`, or `PORT` if there is a default host."""
 
 
 class Address(NamedTuple):

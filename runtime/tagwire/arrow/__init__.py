@@ -5,7 +5,7 @@
     encode_column(structs, C, 8)          convert a column of structs to a column of bytes
 
 Columns are exchanged with any library that supports the Arrow PyCapsule interface, such as pyarrow, polars, duckdb or
-nanoarrow. Values, checks, defaults and errors are the same as for message objects. The native engine releases the GIL.
+nanoarrow. Values, defaults and errors are the same as for message objects. The native engine releases the GIL.
 Without the native engine, pyarrow is required, and columns are made from message objects.
 """
 
@@ -76,7 +76,7 @@ def decode_column(
     `errors` selects what happens if a row can't be decoded. "raise" raises its
     DecodeError, LimitError or UnsupportedVersionError, with the row number as `row`;
     "null" makes the row null; "column" returns structs with two fields, `value` and
-    `error`, where `error` has path, offset and reason. Raises ColumnError for an
+    `error`, which has path, offset and reason. Raises ColumnError for an
     array of another type, for a damaged array, and for more than 2^31 - 1 elements
     or bytes in a column.
     """
@@ -97,9 +97,9 @@ def encode_column(
 
     `data` is an Arrow array or stream of structs, such as a table; the result has
     the same interface. Fields that are not in the structs get their defaults.
-    Integers may have any width, because each value is checked against the range of its
-    field. Lists may be large or of fixed size, strings and bytes may be large or views,
-    and uuids may be any 16-byte type. `version` and `versions` work as in `decode_column`.
+    Integers may have any width, but each value must be in its field's range. Lists may
+    be large or of fixed size, strings and bytes may be large or views, and uuids may be
+    any 16-byte type. `version` and `versions` work as in `decode_column`.
 
     Rejects the same values as `Message.encode`. `errors` works as in `decode_column`,
     with EncodeError instead of DecodeError. Raises ColumnError for unknown

@@ -28,6 +28,6 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def no_bytes(type_name: str) -> ColumnError:
-    """Return the ColumnError for an array that `decode_column` can't decode, because its elements are not bytes."""
+    """Return the ColumnError of `decode_column` for an array whose elements are not bytes."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
     return ColumnError(f"data: expected binary, got the Arrow type {type_name!r}{column}")

@@ -1,7 +1,7 @@
 """Decode and encode Arrow columns in pure Python, with pyarrow and message objects.
 
-This module is used if the native engine is missing or does not support a layout. It creates the same columns, but is
-slow, because each message becomes an object.
+This module is used if the native engine is missing or does not support a layout. It creates the same columns more
+slowly.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Pure:
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
         """Convert each value of an Arrow array or stream with `row(value, version)`.
 
-        `rows_of` converts an Arrow array to the list of Python values that are passed to `row`.
+        `rows_of` converts an Arrow array to a list of Python values.
         """
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
@@ -304,7 +304,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tupl
         result = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
-            assert child is not None  # a type with unknown field names fails earlier, in `_check`
+            assert child is not None  # `_check` rejects unknown field names
             setattr(result, name, _object(child, each, (*path, name), owner))
         return result
     if column.format == "+l":

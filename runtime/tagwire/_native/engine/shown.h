@@ -1,5 +1,5 @@
-/* Write the `repr` of structs: collect a list of strings for the attributes that differ from their defaults.
- * data_class.pxi then joins the strings. */
+/* Collect the strings for the `repr` of a struct, which shows the attributes that differ from their defaults.
+ * data_class.pxi joins the strings. */
 #ifndef TAGWIRE_SHOWN_H
 #define TAGWIRE_SHOWN_H
 

@@ -1,7 +1,7 @@
 """Find where data classes store their attributes, and check that the engine may write there.
 
-Each class has a table of its slots' offsets (`Py_tp_members`), which is verified with a test object. NotNative is
-raised for a class that overrides how attributes are read or set.
+The offsets come from the class's `Py_tp_members`, and are verified with a test object. NotNative is raised for a class
+that overrides how attributes are read or set.
 """
 
 
@@ -95,7 +95,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """The data that all plans of this module share. UUID support is added when a plan first needs it."""
+    """The data that all plans of this module share."""
 
     cdef tw_shared c
     cdef list kept
@@ -115,7 +115,7 @@ cdef class Shared:
             tw_immortalize(each)
 
     cdef int learn_uuids(self) except -1:
-        """Find the slots of `uuid.UUID`. The `uuid` module is imported only if a plan has UUIDs."""
+        """Find the slots of `uuid.UUID`. Imports `uuid` only if a plan has UUIDs."""
         if self.c.uuid != NULL:
             return 0
         from uuid import UUID, SafeUUID
@@ -127,13 +127,13 @@ cdef class Shared:
         tw_immortalize(SafeUUID.unknown)
         self.c.uuid_safety = <PyObject *>SafeUUID.unknown
         self.c.uuid_alloc = allocator(UUID)
-        # Set `uuid` last: a non-NULL `uuid` tells other threads that the other UUID members are also set.
+        # Set `uuid` last, because it tells other threads that the other UUID members are also set.
         TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)
         return 0
 
 
 cdef bint can_move_views() except -1:
-    """Return whether tw_moved_view works: it slices a memoryview by changing the address and size of a copy."""
+    """Return whether tw_moved_view slices memoryviews correctly in this version of Python."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61

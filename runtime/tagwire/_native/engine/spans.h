@@ -1,9 +1,8 @@
-/* The spans of a trace: they show where each value of a message is in the message's bytes. Each span is a row of 32
- * bytes, and the rows are sorted by the positions of the values.
+/* The spans of a trace show where each value of a message is in the message's bytes. Each span is a row of 32 bytes.
+ * The rows are sorted by position.
  *
- * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
- * nested spans (`after`). tagwire.explain.spans reads and writes the same rows. Fixed-width array elements have no
- * rows, because their array's row describes them. */
+ * tagwire.explain.spans reads and writes the same rows. Fixed-width array elements have no rows, because their array's
+ * row describes them. */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
 
@@ -13,8 +12,7 @@ typedef struct {
     int64_t offset, length;
     int32_t kind;
     int32_t step;  /* index of an array element, or tag of a tagged field */
-    /* depends on `kind`: the number of elements or tags, the size of a tagged field, or 1 for a struct; TW_SPAN_NULL
-     * for null */
+    /* number of elements or tags, size of a tagged field, or 1 for a struct; TW_SPAN_NULL for null */
     int32_t value;
     int32_t after; /* number of the first row after the nested spans; TW_SPAN_OPEN if the span contains an error */
 } tw_span;
@@ -22,8 +20,8 @@ typedef struct {
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* Span kinds. The first five are the same in all plans. The others belong to the plan's fields: field number N has the
- * kind TW_SPAN_FIELDS + TW_ROLES * N + role for each tw_span_role. */
+/* Span kinds. The first five are the same in all plans. For field number N of a plan, each tw_span_role
+ * has the kind TW_SPAN_FIELDS + TW_ROLES * N + role. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
@@ -32,7 +30,7 @@ typedef struct {
     tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* index of this plan's first kind in the trace's list of kinds, which several plans share */
+    int32_t first_kind;   /* index of this plan's first kind in the trace's list of kinds */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
@@ -50,8 +48,7 @@ static TW_RARE int tw_more_spans(tw_spans *s)
     return 0;
 }
 
-/* Prepare to append spans to the bytearray `rows`. If `rows` is NULL, spans will be discarded. `start` is the byte at
- * offset 0. */
+/* Prepare to append spans to the bytearray `rows`, or to discard them if `rows` is NULL. */
 static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
 {
     memset(s, 0, sizeof *s);

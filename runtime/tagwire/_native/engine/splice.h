@@ -3,8 +3,7 @@
  * collect.h has read the message and recorded the positions of the selected values as marks. The functions here must
  * produce the same bytes as the Python implementation in tagwire.selection.splicing.
  *
- * Functions return 0, or -1 for a rejected value or a rare case such as a change to a tagged field. Python then
- * rewrites the message or raises the error.
+ * Functions return 0, or -1 if Python must rewrite the message or raise an error.
  */
 #ifndef TAGWIRE_SPLICE_H
 #define TAGWIRE_SPLICE_H
@@ -19,11 +18,11 @@ typedef struct {
     Py_ssize_t size;
     int64_t copied;        /* the old bytes before this offset have been copied or replaced */
     const int64_t *marks, *mark;
-    /* Lists with one entry per row. `rows` has tuples of old values. `changed` has tuples of new values, or `drop` for
-     * a removed row. */
+    /* Lists with one entry per row. `rows`: tuples of old values. `changed`: tuples of new values, or `drop` for a
+     * removed row. */
     PyObject *rows, *changed;
     Py_ssize_t row;
-    /* `drop`: marks removed rows in `changed`. `appended`: a tuple of elements to append to the array of rows. */
+    /* `drop`: marks removed rows. `appended`: a tuple of elements to append to the array of rows. */
     PyObject *drop, *appended;
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
@@ -37,8 +36,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
     return from == to ? 0 : tw_put(&x->w, x->start + from, (Py_ssize_t)(to - from));
 }
 
-/* Return whether the user's function has set a field that is absent or null in the old message. For an absent array,
- * the user's function gets an empty list; an empty tuple leaves the array absent. */
+/* Return whether the user's function has set a field that is absent or null in the old message. An empty tuple
+ * leaves an absent array absent. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -61,8 +60,8 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Return whether a value still equals its old bytes. Only values that contain structs need this check, because the
- * user's function may have modified the structs in place. */
+/* Return whether a value still equals its old bytes. Values that contain structs need this check, because the user's
+ * function may have modified the structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
@@ -120,8 +119,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write `count` array elements that are rows. If `count` isn't 0, set `*end` to the position where the last
- * element ended in the old message. */
+/* Write `count` array elements that are rows. Set `*end` to the end of the last element in the old message, if any. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
@@ -157,8 +155,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write the new values of an array with `count` elements inside a row. Each selected column has a list of
- * `count` old values. Return -1 if a column's new value isn't a tuple of `count` values. */
+/* Write the new values of an array with `count` elements inside a row. Return -1 if a column's new value
+ * isn't a tuple of `count` values. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
@@ -205,8 +203,8 @@ static int tw_is_set(const tw_chosen *s, const tw_splice *x)
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if one must be
- * added. */
+/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains or must contain a selected
+ * field. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;

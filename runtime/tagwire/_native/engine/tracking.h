@@ -1,7 +1,7 @@
-/* Decide which objects the garbage collector must track: those that may be part of a reference cycle.
+/* Decide which objects the garbage collector must track.
  *
- * For a large message, visiting every tracked object takes longer than decoding. An object that contains only numbers,
- * strings, bytes and tuples of these is therefore not tracked. It can become part of a cycle only if an attribute is
+ * For a large message, visiting every tracked object takes longer than decoding. Objects that contain only numbers,
+ * strings, bytes and tuples of these are not tracked. They can become part of a reference cycle only if an attribute is
  * set to a value that its type does not allow. */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
@@ -10,8 +10,8 @@
 
 #ifndef Py_LIMITED_API
 
-/* Return whether no element of a tuple is a container, so that the tuple is never part of a reference cycle. Untrack
- * such a tuple. */
+/* Return whether a tuple is never part of a reference cycle, because no element is a container. Untrack such a
+ * tuple. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))
@@ -32,7 +32,7 @@ static inline int tw_is_atomic(PyObject *value)
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* with the limited API, values can't be checked, so objects constructed in Python are always tracked */
+#else /* the limited API can't check values */
 
 static inline int tw_is_atomic(PyObject *value)
 {

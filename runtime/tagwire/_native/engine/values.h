@@ -1,7 +1,7 @@
 /* Convert single values between bytes and Python objects.
  *
- * Encoding also accepts types that decoding never creates, such as objects with `__index__`, other buffers, and lists.
- * References need to be held only while these types are converted, which can run Python code.
+ * Encoding also accepts types that decoding never creates, such as objects with `__index__`, bytearrays and lists. Hold
+ * references while converting these types, which can run Python code.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
@@ -96,8 +96,7 @@ static PyObject *tw_new_string(const tw_reader *r, const uint8_t *p, Py_ssize_t 
         return r->shared->empty_string;
     }
 #ifndef Py_LIMITED_API
-    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, which returns shared
-     * objects. */
+    /* A fast path for ASCII. For one character, PyUnicode_DecodeUTF8 returns a shared object. */
     if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
@@ -112,7 +111,7 @@ static PyObject *tw_new_string(const tw_reader *r, const uint8_t *p, Py_ssize_t 
 }
 
 /* Return a slice of a view by copying the view and changing the copy's address and size. This is three times as fast as
- * slicing. slots.pxi has checked that it works in this version of Python. */
+ * slicing. slots.pxi tests the function. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -155,7 +154,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
-/* Read bytes of fixed size. They are usually short, so they are copied even if other bytes become memoryviews. */
+/* Read bytes of fixed size. Always copies them, because they are usually short. */
 static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
@@ -203,7 +202,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     double number = PyFloat_AsDouble(value);
     uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* as in Python's `struct`, a value whose `__index__` raises any exception is invalid */
+        PyErr_Clear(); /* the value is invalid, as in Python's `struct` */
         return -1;
     }
     memcpy(&bits, &number, 8);
@@ -261,8 +260,8 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a fixed-width value at `p`; the caller has made room. The caller must hold a reference to `value`, because
- * Python code may run. */
+/* Write a fixed-width value at `p`. The caller must make room, and hold a reference to `value`, because Python code may
+ * run. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -375,8 +374,8 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 #endif
 }
 
-/* Get the buffer of a value that isn't an exact bytes object. Bytearrays and one-dimensional views of bytes are used
- * directly; anything else is first converted to bytes. The caller must release the buffer. */
+/* Get the buffer of a value that isn't an exact bytes object. Values other than bytearrays and one-dimensional views of
+ * bytes are first converted to bytes. The caller must release the buffer. */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
     PyObject *coerced;

@@ -1,8 +1,8 @@
 /* Read through a message without creating objects, to find the position of an error or to record a trace (spans.h).
  *
- * decode.h does not track positions, so that valid messages don't pay for it. The functions here record the error's
- * position and path, and the remaining limits. The layout interpreter then continues at that position and raises the
- * error (tagwire.interpreter.error_positions).
+ * decode.h does not track positions, so that it is fast for valid messages. The functions here record the error's
+ * position and path, and the remaining limits. The layout interpreter continues at that position and raises the error
+ * (tagwire.interpreter.error_positions).
  *
  * Functions return 0, or -1 if the message has an error or an exception was raised.
  */
@@ -12,8 +12,7 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* Where the layout interpreter must continue in order to raise the error. tagwire.interpreter.error_positions uses the
- * same names.
+/* Where the layout interpreter must continue to raise the error. tagwire.interpreter.error_positions uses these names.
  *
  * TW_AT_VALUE: at the first byte of the value to which `path` leads
  * TW_AT_SECTION: at the start of a tag section
@@ -35,7 +34,7 @@ typedef struct {
     int stage;
     int64_t last, size;
     PyObject *path, *open; /* lists, innermost first. `path`: field names and indexes that lead to the error; `open`:
-                            * row numbers in `spans.rows` of the spans that contain the error */
+                            * row numbers of the spans that contain the error */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
@@ -170,8 +169,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Fast path if no spans are requested: skip a run of fixed-width fields, or a short string, bytes value or array.
- * Return the number of skipped fields; 0 if the next field must be read normally. */
+/* Fast path without spans: skip a run of fixed-width fields, or a short string, bytes value or array. Return the number
+ * of skipped fields; 0 if the next field must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -257,7 +256,7 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Fast path: read through the elements of an array of non-nullable structs if no spans are requested. The caller has
+/* Fast path without spans: read through the elements of an array of non-nullable structs. The caller has
  * checked the depth limit. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
@@ -272,7 +271,7 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     Py_ssize_t unseen = tw_width_unseen(e);
-    /* Fixed-width elements have no spans of their own: the array's span describes them (spans.h). */
+    /* The array's span describes fixed-width elements (spans.h). */
     if (unseen) {
         w->r.p += count * unseen;
         return 0;

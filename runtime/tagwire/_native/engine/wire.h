@@ -12,7 +12,7 @@ static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Return whether a number fits in a float32: 0 for a finite number that would be rounded to an infinity, else 1. */
+/* Return 0 for a finite number that a float32 would round to an infinity, else 1. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
@@ -84,7 +84,7 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
 /* Write an integer of this kind at `p`. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
-    switch (kind) { /* a single switch, because this function is called in innermost loops */
+    switch (kind) { /* a single switch, for speed */
     case TW_INT8:
         *p = (uint8_t)x;
         return x == (int8_t)x ? 0 : -1;
@@ -184,7 +184,7 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
     return p;
 }
 
-/* Read a length that is encoded as `code` specifies. Return TW_NULL if it means null, or TW_INVALID if it is invalid. */
+/* Read a length that is encoded as `code` specifies. Return TW_NULL for null, or TW_INVALID for invalid bytes. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
@@ -218,7 +218,7 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_INVALID : n;
 }
 
-/* Read the marker byte of a nullable value, if the field has one. Return 1 if a value follows, 0 for null, or -1 for an
+/* Read the marker byte of a nullable value, if there is one. Return 1 if a value follows, 0 for null, or -1 for an
  * error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
@@ -251,8 +251,8 @@ static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 }
 
 /* Read the tag and the size of the next entry in a tag section, or in an optional buffer (KIP-482 draft). In a tag
- * section, `*left` is the number of entries left. Callers must set `*tag` to the tag of the previous entry, or to -1
- * before the first one. Return 1 for an entry, 0 if there are no more, or -1 for an error. */
+ * section, `*left` is the number of entries left. Callers set `*tag` to -1 before the first entry. Return 1 for an
+ * entry, 0 if there are no more, or -1 for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;

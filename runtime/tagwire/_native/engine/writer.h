@@ -23,7 +23,7 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
     }
     size = 2 * size > used + room ? 2 * size : used + room;
     if (size < w->expected)
-        size = w->expected; /* growing once to the expected size uses less memory than growing repeatedly */
+        size = w->expected; /* growing repeatedly uses more memory */
 #ifdef Py_LIMITED_API
     start = PyMem_Realloc(w->block, size);
     if (start == NULL) {
@@ -94,8 +94,8 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for a length, and store the gap's offset in `*start`. After the bytes have been written, tw_close fills
- * the gap. In the rare case that the gap has the wrong width, tw_close moves the bytes. */
+/* Leave a gap for a length, and store the gap's offset in `*start`. tw_close fills the gap. If the gap has the
+ * wrong width, tw_close moves the bytes after it. */
 static inline int tw_open(tw_writer *w, int code, int64_t *start)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -106,8 +106,8 @@ static inline int tw_open(tw_writer *w, int code, int64_t *start)
     return 0;
 }
 
-/* Fill the gap at offset `at`, which is `gap` bytes wide, with `width` bytes of data. If the widths differ, move the
- * bytes after the gap. */
+/* Fill the gap of `gap` bytes at offset `at` with `width` bytes of data. If the widths differ, move the bytes after the
+ * gap. */
 static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
 {
     if (w->counting) {
@@ -124,8 +124,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `start` with the number of bytes written after the gap, minus `uncounted`: 2 if the length of an
- * optional buffer's entry does not count its tag, otherwise 0. */
+/* Fill the gap at `start` with the number of bytes written after the gap, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

@@ -5,7 +5,7 @@
 This module writes records as text (for `tagwire log dump`), moves records to other batches (for `tagwire log convert`
 and `tagwire log compact`), and encodes columns as records (for Spark). It also searches damaged files for batches.
 
-The loops are in C and run without the GIL. `tagwire.log` reads rejected records again, one by one, to locate errors.
+The loops are in C and run without the GIL. To locate errors, `tagwire.log` reads rejected records again.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -42,7 +42,7 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # estimated length of a line, not counting key, value, headers, and the text that all lines share
+    LINE = 160  # estimated length of a line without key, value, headers and common text
 
 
 @final
@@ -50,7 +50,7 @@ cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
-    Timestamp deltas are added to this timestamp, or ignored if `is_appended` is true. `has_attributes` is false if the
+    If `is_appended` is true, timestamp deltas are ignored. `has_attributes` is false if the
     records have no attributes byte. Raises ValueError for positions outside the buffer.
     """
 
@@ -177,7 +177,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """A checksum of all appended rows: the sum of the CRC-32Cs of each record's encoded key, value and headers."""
+        """The sum of the CRC-32Cs of each appended record's encoded key, value and headers."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
@@ -267,13 +267,13 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Append the records of an old batch to the new batch, until it reaches `most_bytes` or `most_records`.
+        """Append records of an old batch, until the new batch reaches `most_bytes` or `most_records`.
 
         Return the position of the next record, the number of records left, and the next record's offset. The offset is
-        None if the next record can't be added because a delta would be out of range.
+        None if a delta of the next record would be out of range.
 
         The function `facts` must have accepted the old batch. The first record of an empty new batch may exceed the
-        limits. `kept` has one byte per record, which is 0 for a record to omit; None keeps all records. Raises
+        limits. `kept` has one byte per record, 0 for a record to omit; None keeps all records. Raises
         ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)

@@ -3,7 +3,7 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # maximum size of `page`, a cached part of the file outside the window that `next` searches
+    PAGE = 1 << 12  # maximum size of `page`, a cached part of the file
 
 ctypedef struct Form:
     int64_t length_at, least, magic_after_length, sum_at, sum_begin
@@ -13,9 +13,7 @@ ctypedef struct Form:
 
 @final
 cdef class HeaderSearch:
-    """Searches a file for positions where a batch may begin: its length, magic byte and checksum must be valid.
-
-    Verifying a checksum takes the same time for any length (range_sums.h).
+    """Searches a file for positions of batches whose length, magic byte and checksum are valid.
 
     `forms` is a list of tuples. Each tuple describes the batch header of a record format:
     `length_at`: offset of the length field in the batch
@@ -58,7 +56,7 @@ cdef class HeaderSearch:
         free(self.before[1])
 
     def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
-        """Return the first index in the window, from `at` up to `stop`, where a batch may begin; -1 if none.
+        """Return the first index from `at` up to `stop` in the window where a batch may begin; -1 if none.
 
         `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
         """
@@ -110,7 +108,7 @@ cdef class HeaderSearch:
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC of all bytes before file position `start + at`. `p` is the window, which begins at `start`."""
+        """Return the CRC of all bytes before file position `start + at`. `p` is the window at `start`."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start

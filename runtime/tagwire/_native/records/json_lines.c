@@ -4,12 +4,11 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* The maximum number of characters in a line, apart from the key, the value, the headers, and the text that is the same
- * in all lines of a batch. */
+/* The maximum number of characters in a line without key, value, headers, and the text that all lines share. */
 #define TW_LINE_LETTERS 192
 
-/* Return an upper limit for the size of headers in JSON: TW_MOST_ESCAPED characters per encoded byte. The two bytes of
- * the shortest header become `, ["", null]`. */
+/* Return an upper limit for the size of headers in JSON. The shortest header has two bytes, and becomes
+ * `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -72,7 +71,7 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
 }
 
 /* Write a key or value as text, or as hex in angle brackets if it contains control characters. Return the end of the
- * output, or NULL if Python must write the value because it isn't ASCII or has angle brackets itself. */
+ * output, or NULL if Python must write the value. */
 static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";
@@ -117,8 +116,8 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* Write the next record as a line of tab-separated text: offset, timestamp, key, value, headers and attributes. `common`
- * has the names of the batch's attributes. Return 1, or 0 if Python must write the line (see tw_write_line). */
+/* Write the next record as tab-separated text: offset, timestamp, key, value, headers and attributes. Return 1,
+ * or 0 if Python must write the line (see tw_write_line). */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;

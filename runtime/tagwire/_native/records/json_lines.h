@@ -5,7 +5,7 @@
 #include "records/batch.h"
 #include "records/output.h"
 
-/* Text that is the same in every line of a batch. JSON lines begin with it; lines of tab-separated text (`is_text`) end
+/* Text that all lines of a batch share. JSON lines begin with this text; lines of tab-separated text (`is_text`) end
  * with it. */
 typedef struct {
     const char *data;

@@ -1,7 +1,6 @@
 /* Read magic 2 records: length, optional attributes byte, two deltas, key, value and headers.
  *
- * Native code uses these functions to write JSON lines, move records to other batches, and decode columns, all without
- * creating objects. If C rejects a record, Python reads it again, and accepts it or raises the error.
+ * If C rejects a record, Python reads it again, and accepts it or raises the error.
  *
  * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints. */
 #ifndef TAGWIRE_MAGIC2_IMPL_H
@@ -11,8 +10,8 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The unread headers of a record. Functions take this struct by value, so that the compiler can keep the record's other
- * members in CPU registers. */
+/* The unread headers of a record. Functions take this struct by value for speed: the record's other members can stay
+ * in CPU registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
@@ -21,7 +20,7 @@ typedef struct {
 /* A record. Its pointers refer to the bytes that it was read from. */
 typedef struct {
     int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
-    const uint8_t *body;       /* start of the key's length; moving a record copies the bytes from here to `end` */
+    const uint8_t *body;       /* start of the key's length */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;

@@ -1,5 +1,5 @@
-/* Compute the checksum of any range of a file from two other checksums: the checksum of all bytes before the start of
- * the range, and the checksum of all bytes before its end. `tagwire.log.sum_check` explains the method. */
+/* Compute the checksum of a range of a file from the checksums of all bytes before its start and before its end.
+ * `tagwire.log.sum_check` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
@@ -7,14 +7,14 @@
 
 #include "engine/crc32c.h"
 
-/* The checksum of all preceding bytes is stored for each file position that is a multiple of this number. */
+/* The distance in bytes between file positions for which a checksum is stored. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    /* Tables to append n zero bytes to the data of a CRC. Appending these bytes multiplies the CRC register by
-     * x**(8 * n), which is the product of powers[i][byte i of n] for all i (modulo the polynomial). */
+    /* Tables to append n zero bytes to the data of a CRC. This multiplies the CRC register by x**(8 * n) (modulo
+     * the polynomial), the product of powers[i][byte i of n] for all i. */
     uint32_t powers[5][256];
 } tw_sums;
 

@@ -107,8 +107,8 @@ int tw_begin_record(
     return 1;
 }
 
-/* Append a copy of a record with this offset and timestamp. Return 1 on success, 0 if the record would make a nonempty
- * batch larger than `most` bytes, or -1 if the record can't be encoded. */
+/* Append a copy of a record with this offset and timestamp. Return 1, 0 if a nonempty batch would exceed `most` bytes,
+ * or -1 if the record can't be encoded. */
 static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
 {
     int64_t size = record->end - record->body;

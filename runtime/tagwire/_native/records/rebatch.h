@@ -1,7 +1,7 @@
-/* Move records to another batch, and recompute their deltas, which are relative to a batch's base offset and timestamp.
+/* Move records to another batch, and recompute their offset and timestamp deltas.
  *
- * The encoded key, value and headers are copied unchanged. `tw_facts_of` first checks that all records of a batch are
- * valid. If a record is invalid or has no attributes byte, Python moves the records one by one. */
+ * The encoded key, value and headers are copied unchanged. If a record is invalid or has no attributes byte, Python
+ * moves the records one by one. */
 #ifndef TAGWIRE_REBATCH_H
 #define TAGWIRE_REBATCH_H
 
@@ -19,8 +19,8 @@ typedef struct {
 } tw_run;
 
 /* Validate all records of a batch, and store one byte of tw_fact bits for each record in `facts`. TW_IS_LAST means that
- * the record's offset is in `lasts`, which must be sorted. Return 0 if the records' offsets don't ascend, or if only
- * Python can read a record; otherwise 1. */
+ * the record's offset is in `lasts`, which must be sorted. Return 0 if the offsets don't ascend or C can't read a
+ * record; otherwise 1. */
 int tw_facts_of(tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
 
 /* Totals over the records of a batch. */
@@ -38,12 +38,11 @@ typedef struct {
 /* Compute the totals of a batch. Return 0 if C can't read a record; otherwise 1. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
-/* Append a record except its body (key, value and headers: `body_size` bytes), which the caller must write at `*body`.
- * Return 1 on success, 0 if the new batch isn't empty and would exceed `most` bytes, or -1 if the record can't be
- * encoded. */
+/* Append a record except its body of `body_size` bytes (key, value and headers), which the caller writes at `*body`.
+ * Return 1, 0 if a nonempty batch would exceed `most` bytes, or -1 if the record can't be encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
 
-/* Move records to a new batch, until it reaches `most_bytes` or `most_records`; its first record may exceed these
+/* Move records to a new batch, until it reaches `most_bytes` or `most_records`. Its first record may exceed these
  * limits. tw_facts_of must have accepted the old batch. Skip the records with a 0 in `kept` (NULL keeps all). If
  * records are left, set `next` to the offset of the first. Return 0 if a delta would be out of range; otherwise 1. */
 int tw_take_records(

@@ -88,7 +88,7 @@ int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64
         size += tw_headers_width(rows, header, last);
         if (rows->offsets.numbers != NULL)
             offset = rows->offsets.numbers[rows->offsets.first + *row];
-        if (offset < rows->next_offset || offset == INT64_MAX) /* no offset could follow INT64_MAX */
+        if (offset < rows->next_offset || offset == INT64_MAX) /* INT64_MAX has no next offset */
             return 0;
         if (run->count && offset - run->base_offset > INT32_MAX)
             return 1;
