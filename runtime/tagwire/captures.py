@@ -172,7 +172,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. If a response already has an API key, as in JSON lines, it is kept.
+    Requests must come before their responses. A response that already has an API key keeps it.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -224,7 +224,7 @@ def frames_of_stream(
     """Yield the frames of a capture from a seekable stream, without matching responses to requests.
 
     `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
-    with a `gap` instead of an error. With `closes`, also yields a frame with `is_close` where a connection was closed.
+    with a `gap` instead of an error. With `closes`, also yields a frame with `is_close` for each closed connection.
     Raises CaptureError if the stream is not a readable capture.
     """
     start = stream.read(4)
@@ -234,7 +234,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time, because frames that follow missing bytes are found late.
+    # Sort by time. Frames after missing bytes are found late.
     found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):
@@ -317,7 +317,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
-    """Make a frame from a JSON object or a Parquet row. Its bytes are in `hex`, as hex digits, or in `data`, as bytes.
+    """Make a frame from a JSON object or a Parquet row, with hex digits in `hex` or bytes in `data`.
 
     Raises CaptureError for an invalid object.
     """

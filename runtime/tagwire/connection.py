@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""The steps that a driver (the code that owns the socket) carries out: send bytes, wait for the response to a request
-(`Sent`), or pause for a number of seconds. The last step is `Done`."""
+"""The steps that the code with the socket carries out: send bytes, wait for the response to a request (`Sent`), or
+pause for a number of seconds. The last step is `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
@@ -48,7 +48,7 @@ _MOST_WAITING: Final = 64
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes that peers send in other protocols, with hints for error messages.
 
-Read as a frame size, these bytes exceed the limit. The hint is added to the resulting error.
+As a frame size, these bytes exceed the limit. The hint is added to the error.
 """
 
 
@@ -100,15 +100,12 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response.
-
-    It differs from the request's version if the peer did not support that version (`Message.FALLBACK`).
-    """
+    """The version of the response; in a fallback response (`Message.FALLBACK`), not the request's version."""
     header: Any
 
 
 class Done(NamedTuple):
-    """The last step that `Connection.asking` and similar methods yield. It contains the result of the exchange."""
+    """The last step that `Connection.asking` and similar methods yield, with the result."""
 
     result: Any
 
@@ -158,8 +155,8 @@ class _Side:
 class Connection(_Side):
     """The client's side of a connection.
 
-    `client_id` is written to every request header. `max_size` limits the size of received frames in bytes, and `limits`
-    applies when they are decoded. The response to a version request (Kafka's ApiVersionsRequest) sets `versions`, and
+    `client_id` is written to every request header. `max_size` is the maximum size of received frames in bytes, and
+    `limits` applies to decoding. The response to a version request (Kafka's ApiVersionsRequest) sets `versions`, and
     later requests are sent in versions that the peer supports. If the peer does not support version requests, pass its
     version ranges by API key as `versions`.
     """
@@ -202,8 +199,8 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest that both sides support and that can represent the whole request. Before the
-        peer has announced its versions, it is the highest stable version that can represent the whole request. Raises
+        The default version is the highest that both sides support and that can represent the whole request, or the
+        highest stable one if the peer has not announced its versions. Raises
         NoCommonVersionError or LossyVersionsError if there is no such version, EncodeError for an invalid value, and
         UnusableConnectionError after an unreadable frame.
         """
@@ -221,8 +218,8 @@ class Connection(_Side):
     def receive(self, data: bytes | memoryview) -> list[Answer]:
         """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
-        Invalid bytes, or the end of the stream, make the connection unusable: this call still returns earlier
-        responses, and sets `error`; the next call raises UnusableConnectionError.
+        Invalid bytes, or the end of the stream, make the connection unusable. This call still returns earlier
+        responses, and sets `error`. The next call raises UnusableConnectionError.
         """
         found = self._receive(data)
         if not data:
@@ -244,8 +241,7 @@ class Connection(_Side):
     def handshake(self) -> bytes | None:
         """Return the bytes of a version request; None if the versions are known, or the protocol has no such request.
 
-        Call this method again after each response: a peer that does not support the request's version answers with the
-        versions that it supports.
+        Call this method again after each response, because a peer may reject the version of the version request.
         """
         if self.has_versions or self._announcement is None:
             return None
@@ -273,8 +269,8 @@ class Connection(_Side):
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
         The default version is the highest that can represent the request. If all errors in the response are retriable,
-        the request is sent again, after pauses of at most `retry` seconds in total. With `check`, errors in the last
-        response raise AnswerError.
+        the request is sent again, for up to `retry` seconds of pauses. With `check`, errors in the last response raise
+        AnswerError.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))
@@ -310,7 +306,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`, because `self.sent` would keep it alive until the next request.
+        # Clear `sent.response`, which `self.sent` would keep alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()
@@ -322,12 +318,12 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # Don't search for losses, which is slow, if encoding in this version raises an error for any loss.
+            # Searching for losses is slow, and unnecessary if encoding raises an error for any loss.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
                 return usual, self._encoded(request, usual)
-            except EncodeError:  # this version can't represent a value, such as null in a field that is not nullable
+            except EncodeError:  # this version can't represent a value
                 pass
         version = best_version(request, self._peer_versions(cls))
         return version, self._encoded(request, version)
@@ -399,8 +395,8 @@ class ServerConnection(_Side):
     ) -> bytes:
         """Return the bytes of a response, including frame size and header. By default, use the request's version.
 
-        Header fields that the request's header also has, such as the correlation ID, are copied from the request.
-        `header` contains the values of all other header fields.
+        Header fields that the request also has, such as the correlation ID, are copied from it. `header` contains the
+        values of all other header fields.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version

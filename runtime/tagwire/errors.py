@@ -26,7 +26,7 @@ class TagwireError(Exception):
     """The number of the row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By default, Python copies an error by calling its class with the text alone. Most classes need more arguments.
+        # By default, copying an error calls its class with the text alone. Most classes need more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__
@@ -43,7 +43,7 @@ class SchemaError(TagwireError):
 class SpecError(TagwireError):
     """Raised if a message spec breaks a rule.
 
-    `file`, `line` and `column` give the position; lines and columns count from 1. `rule` is the rule's ID, which
+    `file`, `line` and `column` are the position, counted from 1. `rule` is the rule's ID, which
     `tagwire rule ID` explains. `problems` lists all problems that were found; the other attributes describe the first.
     """
 

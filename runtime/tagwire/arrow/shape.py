@@ -1,7 +1,7 @@
-"""Compute the Arrow columns for the fields of a message, in one version or several.
+"""Compute the Arrow columns for the fields of a message in one or more versions.
 
-The columns form a tree, which is derived from layouts. A field has the same values in its column as in decoded objects:
-the default if the row's version does not have the field, or if a tagged field is absent.
+The columns form a tree. A field has the same values in its column as in decoded objects, including defaults for absent
+fields.
 """
 
 from collections.abc import Iterable, Iterator
@@ -62,7 +62,7 @@ def type_name(format: str) -> str:
 
 
 class Column:
-    """A column: its name, its Arrow type, and the default value for messages whose version does not have the field."""
+    """A column: its name, its Arrow type, and the default value for rows that do not have the field."""
 
     __slots__ = ("children", "cls", "default", "format", "is_dictionary", "name", "nullable", "wire")
 
@@ -132,7 +132,7 @@ ERROR: Final = Column(
 def with_error(value: Column) -> Column:
     """Return a struct column with two fields, a value and an error.
 
-    In each row, one of the two is null; both are null if the input is null.
+    In each row, one of them is null; both are null if the input is null.
     """
     return Column("", "+s", children=(value, ERROR))
 
@@ -160,7 +160,7 @@ class ColumnSelection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Raise SchemaError if a path begins with a field that isn't in `names`, the fields of the struct `owner`."""
+        """Raise SchemaError if a path begins with a field that isn't in `names`, the fields of `owner`."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} in the selected versions{near(first, names)}")
@@ -169,7 +169,7 @@ class ColumnSelection:
 def message_column(name: str, structs: list[StructLayout], selection: ColumnSelection) -> Column:
     """Return the column for a message. `structs` has the message's root layout in each possible version.
 
-    Raises SchemaError if the selection has unknown fields, or if a field has different types in these versions.
+    Raises SchemaError if the selection has unknown fields, or if a field's type differs between versions.
     """
     return _struct(name, structs, selection, nullable=True, default=None)
 
@@ -190,7 +190,7 @@ def _struct(
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    # The class lists the fields in spec order. Without a class, keep the order of `structs`.
+    # Without a class, the spec order is unknown.
     rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
@@ -235,7 +235,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        # The field is a struct or array, but has another type in another version. The caller raises SchemaError.
+        # The type differs between versions, so the caller raises SchemaError.
         format = str(type)
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")

@@ -1,6 +1,6 @@
 """Connections on sockets: `tagwire.connect` blocks, and `tagwire.connect_async` is for asyncio.
 
-They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
+docs/howto-broker.md shows how to use them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _READ_SIZE: Final = 1 << 18
 
 
 class BasePeer:
-    """The methods shared by blocking and asyncio connections to a peer. With asyncio, they return coroutines."""
+    """The methods of blocking and asyncio connections. With asyncio, they return coroutines."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection

@@ -77,7 +77,7 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         for event in (self._has_room, *(each.arrival for each in self.connection.unanswered())):
             event.set()
 
-    # asyncio calls `get_buffer` and all methods from here on.
+    # asyncio calls `get_buffer` and the following methods.
     def buffer_updated(self, nbytes: int) -> None:
         """Process received bytes and wake tasks whose responses are complete. 0 bytes mean the end of the stream."""
         with suppress(UnusableConnectionError):

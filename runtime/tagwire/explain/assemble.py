@@ -1,8 +1,7 @@
 """Turn edited annotations back into bytes: the reverse of `annotate` and `tagwire explain`.
 
 Only the column of bytes is read. Offsets, paths, types and values are ignored, so you can change, remove, move,
-duplicate or add a line without adjusting the others. `parse_annotated` is the strict variant for golden files, in which
-the offsets must be right.
+duplicate or add lines. In contrast, `parse_annotated` (for golden files) checks the offsets.
 
 A line has, from the left:
 
@@ -26,17 +25,16 @@ _BYTES_AT: Final = 8
 _NO_PATH: Final = 1 << 30
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST: Final = 1 << 30
-"""The maximum number of bytes to assemble. Without a limit, a mistyped repeat count could use up the memory."""
+"""The maximum number of bytes to assemble. A mistyped repeat count could use up the memory."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
     r"(?P<odd>[0-9a-fA-F](?:[0-9a-fA-F]{2})*)(?=[\s*#]|$)|"
     r'(?P<hex>(?:[0-9a-fA-F]{2})+(?: (?:[0-9a-fA-F]{2})+(?=\s|$))*)|(?P<text>"(?:[^"\\]|\\.)*")',
     re.DOTALL,
 )
-"""Matches bytes in hex (`hex`), a string (`text`), or an incomplete byte (`odd`), which is reported as an error.
+"""Matches bytes in hex (`hex`), a string (`text`), or an incomplete byte (`odd`), which is an error.
 
-`hex` matches many groups of hex digits at once. It stops before a group with a repeat count (`00*3`), because only that
-group is repeated.
+`hex` matches many groups of hex digits at once, but stops before a group with a repeat count (`00*3`).
 """
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
@@ -44,11 +42,11 @@ _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
 """Matches the title line of a frame's header or body.
 
-Lengths are corrected separately in the header and in the body, because both may have fields with the same path.
+Lengths are corrected separately in both, because their fields may have the same path.
 """
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""The bytes of a line and its continuation lines, then the line's path and type."""
+"""The bytes of a line and its continuation lines, its path, and its type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 
@@ -136,7 +134,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
 
 
 def _start(line: str, number: int, begin: int) -> int:
-    """Return the column at which a line's bytes begin: after the offset, or at the indent if there is no offset."""
+    """Return the column at which a line's bytes begin, after the indent and the offset, if any."""
     indent = len(line) - len(line.lstrip())
     if indent >= begin:
         return indent

@@ -1,8 +1,7 @@
 """Correct lengths, counts and checksums in edited bytes.
 
-The type and path of a line show which other bytes it describes, if any: a string's length describes the rest of its
-line, an array's count the elements below it, a batch's length and checksum the rest of the batch. Lines are corrected
-from last to first, so that inner values are correct before outer ones.
+The type and path of a line show which other bytes it describes, if any. Lines are corrected from last to first, so
+that inner values are correct before outer ones.
 """
 
 import re
@@ -38,14 +37,14 @@ class Line:
 
 
 def fix_lengths(lines: Sequence[Line]) -> None:
-    """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
+    """Correct the lengths, counts and checksums of one header or body in place.
 
     If any line shows optional fields (KIP-482's first draft), nothing is corrected, because the lines don't show how
-    the lengths of such fields are encoded.
+    such fields are encoded.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
-    following: deque[Line] = deque()  # a deque, because slicing a list for each line would take quadratic time
+    following: deque[Line] = deque()  # inserting at the start of a list would take quadratic time
     for line in reversed(lines):
         words = line.type.split()
         if words and line.data:
@@ -79,8 +78,8 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 def _fix_length(line: Line, code: str, opened: int) -> None:
     """Set the length at the start of a line to the number of bytes that follow it.
 
-    These are the other bytes on the line and, in a records field, the `opened` bytes of record batches on later lines.
-    If no bytes follow, a length that means null stays unchanged.
+    In a records field, `opened` is the number of bytes in record batches on later lines. If no bytes follow, a length
+    that means null stays unchanged.
     """
     width = _width(code, line.data)
     content = line.data[width:]
@@ -152,8 +151,8 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 def _count(following: Sequence[Line], array: str) -> int:
     """Count the elements of an array by the indexes in the paths of its lines.
 
-    A line with a new index begins an element. So does a line with the path and type of the current element's first
-    line, because the user may have duplicated an element without changing the index.
+    A line with a new index begins an element. A line with the path and type of the current element's first line does
+    too, because the user may have duplicated the element.
     """
     count = 0
     number, first = "", ("", "")

@@ -1,4 +1,4 @@
-"""Traces as HTML tables for notebooks: the lines of `annotate`, shortened if they are long."""
+"""Traces as HTML tables for notebooks."""
 
 from html import escape
 from itertools import islice

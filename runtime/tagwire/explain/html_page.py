@@ -1,7 +1,7 @@
 """A self-contained HTML page with the bytes on one side and the tree of fields on the other.
 
-The page contains the rows of the tree as JSON and the script that shows them (`tree.js`). Without scripts, a browser
-shows the text of `annotate`. The content security policy allows only the page's own script and style sheet.
+The page contains the rows of the tree as JSON and the script that shows them (`tree.js`). Browsers without scripts
+show the text of `annotate`. The content security policy allows only the page's own script and style sheet.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Convert traces to the table that `tree.js` shows in browsers as a tree of fields.
 
-A row is a node of the trace, a title, an error, or unread bytes. It has a depth and a name; the script builds paths
-from the names, and a hex dump from the bytes. As in the output of `annotate`, each byte is in exactly one row.
+A row is a node of the trace, a title, an error, or unread bytes. The script builds paths from the names of the rows,
+and a hex dump from the bytes. Each byte is in exactly one row.
 """
 
 import json
@@ -18,7 +18,7 @@ from tagwire.text_format import count, printable
 FIELDS: Final = 50_000
 """The maximum number of rows in a tree; a note says how many are left out."""
 RUN: Final = 256
-"""The maximum number of bytes shown for a field. Of a longer field, only the first and last bytes are shown."""
+"""The maximum number of bytes shown for a field. Longer fields show only their first and last bytes."""
 _ENDS: Final = (192, 32)
 _INDEX: Final = re.compile(r"\[\d+\]")
 _KINDS: Final = ("number", "text", "bytes", "null", "shape", "title", "error", "rest", "note")
@@ -56,8 +56,8 @@ def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the tree of fields as JSON-compatible values.
 
     `rows` maps the name of each column to a list with one value per row. `about` maps row numbers to documentation. The
-    bytes of a row are a hex string, or null if they are hidden; more than `RUN` bytes are a list of two hex strings,
-    the first and the last bytes. Unprintable characters in strings are escaped.
+    bytes of a row are a hex string, or null if they are hidden. For more than `RUN` bytes, they are a list of two hex
+    strings, for the first and the last bytes. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -155,7 +155,7 @@ class _Walk:
         """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # nothing of the field was read
+            return  # nothing was read
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
         is_section = node.path == around  # a section of tagged or optional fields has the same path as its struct
@@ -177,7 +177,7 @@ def _node_row(node: Node, around: str | None, value: str) -> _Row:
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)
-    if node.path == around:  # a section of tagged or optional fields, which has no name of its own
+    if node.path == around:  # a section of tagged or optional fields
         return row._replace(name=node.type, path=node.path)
     name = node.path.removeprefix(around)
     if name != node.path or not around:

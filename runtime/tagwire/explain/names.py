@@ -1,7 +1,7 @@
 """Names for numeric values, from the enums of a package.
 
-Kafka's own specs have no enums, so the values of their fields are plain numbers. But an enum of the package may list
-some of these fields. Output for people then also shows the enum's names.
+Kafka's own specs have no enums, so the values of their fields are plain numbers. If an enum of the package lists a
+field, text output also shows the enum's names.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ __all__ = ["name_note", "put_names", "registers_by_field"]
 
 
 def name_note(registry: "Registry") -> Callable[[Node], str]:
-    """Return a `note` function for `annotate`: it returns the enum name of a node's number, or "" if there is none."""
+    """Return a `note` function for `annotate`, which returns a number's enum name or ""."""
     keys = header_keys()
     by_path = (dict.fromkeys(HEADER_KEYS, keys) if keys else {}) | registers_by_field(registry)
     last_names = {path.rpartition(".")[2] for path in by_path}
@@ -42,7 +42,7 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
 
 
 def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
-    """Return a dict from field paths to enums, for the fields whose numbers have names in an enum."""
+    """Return a dict from the paths of fields to the enums that name their numbers."""
     registers: list[Any] = [registry.attribute(name) for name in registry.registers]
     return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
 
@@ -78,11 +78,11 @@ def _without_indexes(path: str) -> str:
 def abouts(struct: Any) -> Mapping[str, str]:
     """Return the documentation of a generated class and its fields, as a dict from paths to texts.
 
-    The paths have no array indexes, and the path of the class itself is "". If `struct` is None, the dict is empty.
+    The paths have no array indexes. The path of the class is "". If `struct` is None, the dict is empty.
     """
     if struct is None:
         return {}
-    # Imported here, because only HTML pages need this module.
+    # Only HTML pages need this module.
     from tagwire.message.field_docs import class_about, class_deprecation
 
     return {

@@ -1,7 +1,7 @@
 """The nodes of a trace: a tree that is built from spans (`tagwire.explain.spans`) when nodes are accessed.
 
-Nodes nest like fields, and each byte of the input belongs to exactly one node. The bytes before a
-node's first child, such as a count, and after its last child belong to the node itself. A compressed node owns all of
+Nodes nest like fields, and each byte of the input belongs to exactly one node. The bytes before and after the children
+of a node, such as a count, belong to the node itself. A compressed node owns all of
 its bytes, and the offsets of its children refer to the decompressed bytes (`Node.decompressed`).
 """
 
@@ -107,7 +107,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are elements of a fixed-width array, which have no rows of their own in the trace."""
+        """Whether the children are elements of a fixed-width array, which have no rows in the trace."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def element(self, index: int) -> "Node":
@@ -144,7 +144,7 @@ class Node:
 
     @property
     def member(self) -> str:
-        """The name that the field's enum gives to the value; "" if the field has no enum."""
+        """The value's name in the field's enum; "" if the field has no enum."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
@@ -162,7 +162,7 @@ class Node:
     def meaning(self) -> str:
         """A readable form of the value, such as a date for a timestamp.
 
-        It is "" if the value is null, or if the type doesn't specify what its values mean.
+        "" for null, and for types that don't specify what their values mean.
         """
         wire = getattr(self._kind.type, "wire", None)
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
@@ -173,7 +173,7 @@ class Node:
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return a copy of this root node with a new offset and path, for use in the trace of a longer input."""
+        """Return a copy of this root node with a new offset and path, for the trace of a longer input."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 

@@ -1,9 +1,8 @@
 """The data of a trace: one row of 32 bytes for each span (a field, struct, array or tag section) that was read.
 
-A row has the span's offset, length, kind and value, and the number of the first row after its descendants. Rows are in
-the order in which the spans start. Paths, types and values are computed only when a node is accessed
-(`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native engine writes the same rows
-(`_native/engine/spans.h`), except rows for elements of fixed-width arrays, which are computed from the array's row.
+Rows are in the order in which the spans start. To save memory, paths, types and values are computed only when a node
+is accessed (`tagwire.explain.nodes.Node`). The native engine writes the same rows (`_native/engine/spans.h`), except
+rows for elements of fixed-width arrays, which are computed from the array's row.
 """
 
 from collections.abc import Iterator
@@ -52,14 +51,14 @@ class SpanRow(NamedTuple):
     value: int
     """The element count of an array, the size in bytes of a tagged field, 1 for a struct, or -1 for null.
 
-    The values of other fields, such as integers and strings, aren't stored here: they are decoded on access.
+    The values of other fields, such as integers and strings, are decoded on access.
     """
     after: int
     """The number of the first row after this span and everything in it."""
 
 
 class SpanKind:
-    """The type and name of a span. All spans of the same field, in all elements of an array, share one kind."""
+    """The type and name of a span. All spans of a field share one kind."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
@@ -96,7 +95,7 @@ class SpanKind:
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """Return the list of span kinds. The native engine refers to a kind by its index in this list (spans.h)."""
+    """Return the list of span kinds. The native engine uses the indexes in this list (spans.h)."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),
@@ -210,7 +209,7 @@ class Spans:
         return spans
 
     def element_kind(self, array: SpanKind) -> SpanKind:
-        """Return the kind of a fixed-width array's elements, which have no rows of their own."""
+        """Return the kind of a fixed-width array's elements, which have no rows."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
@@ -229,14 +228,14 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""Passed to a reader in place of a layout, which is needed only for errors.
+"""Passed to a reader in place of a layout, which it needs only for errors.
 
-No error can occur, because the same bytes were already decoded.
+No error can occur, because the bytes were already decoded.
 """
 
 
 class SpanRecorder:
-    """Writes the rows of a trace. A reader opens and closes a span for each value; inner spans are closed first."""
+    """Writes the rows of a trace. A reader opens and closes a span for each value."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 
@@ -272,7 +271,7 @@ class SpanRecorder:
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # values without nested spans can be decoded from the bytes when needed
+            return  # values without nested spans are decoded on access
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -306,7 +305,7 @@ class SpanRecorder:
     def stop(self, offset: int, within: int | None = None) -> None:
         """Close all open spans as incomplete because of an error.
 
-        `within` is the error's offset in the decompressed bytes, if the error is in compressed data.
+        `within` is the offset of an error in decompressed bytes.
         """
         spans = self.spans
         position = offset if within is None else within

@@ -1,7 +1,7 @@
 """Traces as text: the bytes and their meaning, one line per field.
 
-`tagwire explain` prints this text, and golden files contain it: columns of offset, hex, path, type and value. Long
-runs of bytes continue on lines with bytes only. An error is shown on a line that begins with `!`, and the bytes after
+`tagwire explain` prints this text, and golden files contain it. The columns are offset, hex, path, type and value. Long
+runs of bytes continue on further lines. An error is shown on a line that begins with `!`, and the bytes after
 it are shown as unread. Compressed bytes are followed by the decompressed bytes, on lines whose offsets begin with `+`.
 `parse_annotated` reads the bytes of a golden file from its hex column.
 """
@@ -65,7 +65,7 @@ class Row:
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
     """Return the trace as aligned text, one field per line.
 
-    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second has the column titles. `note` returns a
+    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second the column titles. `note` returns a
     remark on a node, or "". Fields of more than `bytes_a_line` bytes continue on further lines.
     """
     return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
@@ -78,7 +78,7 @@ def annotated_lines(
     bytes_a_line: int = BYTES_A_LINE,
     widths: tuple[int, int, int] | None = None,
 ) -> Iterator[tuple[str, Row | None]]:
-    """Yield the lines of `annotate`, without newlines, each with its row. Comments and titles have no row (None).
+    """Yield the lines of `annotate`, without newlines, and their rows. The row of comments and titles is None.
 
     `widths` is the result of `column_widths`, if the caller already has it.
     """
@@ -100,10 +100,7 @@ def annotated_lines(
 
 
 def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> tuple[int, int, int]:
-    """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows.
-
-    `annotated_lines` computes the rows again, because storing them would take too much memory.
-    """
+    """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows."""
     size, path_width, type_width = 0, len("path"), len("type")
     for row in islice(_rows(trace, None), most):
         size = max(size, len(row.data))
@@ -115,8 +112,8 @@ def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> t
 def parse_annotated(text: str) -> bytes:
     """Return the bytes in the hex column of an annotated dump. Any lines may come before the column titles.
 
-    Raises AnnotationError if there is no line of column titles, if the hex column contains anything but bytes, or if an
-    offset is not the number of bytes before it.
+    Raises AnnotationError if there are no column titles, if the hex column contains anything but bytes, or if an offset
+    is not the number of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
@@ -165,7 +162,7 @@ def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the rows of `rows_of`. If `note` is None, leave out the values, which saves time."""
+    """Yield the rows of `rows_of`. If `note` is None, leave out the values to save time."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")

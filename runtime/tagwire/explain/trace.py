@@ -1,7 +1,7 @@
 """Traces: all fields of encoded messages, with path, offset, length and value, up to the first error.
 
-A trace records what `LayoutReader` reads: the reader opens a span where a field begins, notes its value, and closes the
-span where the field ends. The native engine writes the same spans. If it stops at an error, the reader takes over.
+`LayoutReader` opens a span where a field begins, notes its value, and closes the span where the field ends. The native
+engine writes the same spans. If the engine stops at an error, `LayoutReader` takes over.
 Spans are rows of numbers (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """Describes each field of some bytes, as a tree that ends at the first error."""
+    """A tree of the fields in some bytes, up to the first error."""
 
     __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "structs", "version")
 
@@ -63,8 +63,8 @@ class Trace:
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
         """Add the results of tracing the record batches in a records field of the message.
 
-        `canonical` tells whether the bytes of the batches are canonical, and `error` is the first error in them, or
-        None. The error is ignored if the trace already has one.
+        `canonical` tells whether the batches are canonical, and `error` is the first error in them, or None. The error
+        is ignored if the trace already has one.
         """
         if not canonical:
             self._canonical = False
@@ -161,12 +161,12 @@ def trace_response(
 
     As in `trace`, invalid bytes don't raise an exception; the error is stored in `Trace.error`.
 
-    A peer that does not support the requested version sends a fallback response (`Message.FALLBACK`), which is traced
-    in its own version. If the package does not have the requested version, the trace contains an error.
+    A fallback response (`Message.FALLBACK`), from a peer that does not support the requested version, is traced in its
+    own version. If the package does not have the requested version, the trace contains an error.
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError, UnsupportedVersionError):  # suppressed, because the trace will show the error
+    with suppress(DecodeError, UnsupportedVersionError):  # the trace will show the error
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:
@@ -179,7 +179,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that fit in `offset` bytes. All header versions must begin with these."""
+    """Return a layout of the header fields that fit in `offset` bytes. All header versions must have them."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -211,7 +211,7 @@ class _Session:
             self.recorder.open([], frame, 0)
 
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
-        """Read the next message with the native engine, or in Python if the engine can't trace it."""
+        """Read the next message with the native engine, or else in Python."""
         layout = layout_of(message, version)
         self.learn(layout)
         plan = message.serializer(version)
