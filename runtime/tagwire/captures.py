@@ -84,7 +84,7 @@ class CapturedFrame:
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""
-    """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
+    """Why there is no frame, for example because bytes are missing from a network capture."""
     row: Mapping[str, Any] = field(default_factory=dict)
     """The JSON object or Parquet row from which the frame was read; empty in a network capture."""
     registry: Registry | None = None

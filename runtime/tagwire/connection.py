@@ -199,10 +199,10 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest that both sides support and that can represent the whole request, or the
-        highest stable one if the peer has not announced its versions. Raises
-        NoCommonVersionError or LossyVersionsError if there is no such version, EncodeError for an invalid value, and
-        UnusableConnectionError after an unreadable frame.
+        The default version is the highest that both sides support and that can represent the whole request. Before the
+        peer has announced its versions, only stable versions are used. Raises NoCommonVersionError or
+        LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
+        after an unreadable frame.
         """
         self.check()
         if version is None:

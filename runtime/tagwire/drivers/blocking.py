@@ -78,7 +78,7 @@ class Peer(BasePeer):
                 if isinstance(error, TimeoutError)
                 else f"the connection was lost: {reason_of(error)}"
             )
-            # Otherwise, a late response could be mistaken for the response to the next request.
+            # Close the socket, because a late response could be mistaken for the response to the next request.
             self._socket.close()
             raise self.connection.close(reason) from None
 

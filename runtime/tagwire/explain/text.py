@@ -65,7 +65,7 @@ class Row:
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
     """Return the trace as aligned text, one field per line.
 
-    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second the column titles. `note` returns a
+    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second has the column titles. `note` returns a
     remark on a node, or "". Fields of more than `bytes_a_line` bytes continue on further lines.
     """
     return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])

@@ -14,7 +14,7 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* the checksum of magic 0 and 1 */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; zlib would need the GIL */
 
 /* The SSE 4.2 code computes three checksums at once, each over this many bytes. */
 #define TW_LANE 1024

@@ -177,7 +177,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return object;
 }
 
-/* Store a value in an empty slot. If another thread has filled the slot meanwhile, replace that value. */
+/* Store a value in an empty slot. If other code has filled the slot meanwhile, replace that value. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before;

@@ -164,7 +164,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         kept = vars(owner).get(DATA_CLASS)
         if kept is None:
             kept = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # DataClass(owner) may call data_class(cls)
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # DataClass(owner) may call this function
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, kept)

@@ -54,7 +54,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
-    int is_filled; /* by another thread or during garbage collection */
+    int is_filled; /* whether other code, such as another thread, has filled the slot */
     if (value == NULL)
         return NULL;
     TW_LOCK(object);

@@ -18,7 +18,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
-/* Return -1 if a non-ignorable field that this version doesn't have is not at its default. */
+/* Return -1 if a non-ignorable field that this version doesn't have differs from its default. */
 static inline int tw_reject_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++) {

@@ -5,8 +5,8 @@
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* Return the index of the enum member with this number; -1 if there is none. First
- * guess that the numbers are consecutive. Otherwise, use a binary search. */
+/* Return the index of the enum member with this number; -1 if there is none. Before a binary search, try the index that
+ * the member has if the numbers are consecutive. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;

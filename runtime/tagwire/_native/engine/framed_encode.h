@@ -1,8 +1,8 @@
 /* Encode structs of record formats, which framed_decode.h decodes.
  *
- * The writer leaves gaps for lengths and checksums, which objects don't store. When the struct is complete, it fills
- * the last gap first, because a length or checksum depends on the bytes after it. References from slots are borrowed,
- * as in encode.h.
+ * The writer leaves gaps for lengths and checksums, which objects don't store. When the struct is complete, the writer
+ * fills the last gap first, because a length or checksum depends on the bytes after it. References from slots are
+ * borrowed, as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
@@ -70,7 +70,7 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* Leave a gap for a length or checksum. For a varint, guess the width of the last varint that filled a gap. */
+/* Leave a gap for a length or checksum. For a varint, use the width of the last varint that filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];

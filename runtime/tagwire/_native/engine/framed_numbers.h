@@ -47,7 +47,7 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
 }
 
 /* Subtract the base from an attribute's value, and store the difference in `x`. If the value or the difference isn't a
- * 64-bit int, return -1 and set `unsure`: the layout interpreter decides. */
+ * 64-bit int, return -1 and set `unsure`, so that the layout interpreter decides. */
 static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;

@@ -19,7 +19,7 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # -1 if the header doesn't have this ID
+    cdef Py_ssize_t correlation_slot, client_slot  # -1 for an ID that the header doesn't have
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):

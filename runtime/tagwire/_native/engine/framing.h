@@ -38,7 +38,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the number in the bits of `mask` must be less; 0: no limit */
+    int64_t values;       /* exclusive limit for the bits of `mask`; 0 for no limit */
 } tw_bits;
 
 /* A bit of an encoded number that encoding computes from the values of other attributes. */
@@ -55,7 +55,7 @@ struct tw_framing {
     uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* whether a length includes its own bytes */
-    uint8_t algorithm;    /* for checksums and the first field covered: a tw_algorithm */
+    uint8_t algorithm;    /* for a checksum and the first field that it covers: a tw_algorithm */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;

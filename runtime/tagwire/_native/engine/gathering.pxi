@@ -77,7 +77,7 @@ cdef class Gathering:
 
     @critical_section
     def written(self):
-        """Return the encoded records, and `highest` as from `Elements.write`."""
+        """Return the encoded records, and `highest` (see `Elements.write`)."""
         highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 

@@ -1,7 +1,7 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * If a function returns NULL or -1 without an exception, Python repeats the conversion, and raises
- * the error if there is one. This happens for invalid input, and for values of types that decoding never creates.
+ * If a function returns NULL or -1 without an exception, Python repeats the conversion, or raises
+ * the error. This happens for invalid input, and for values of types that decoding never creates.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H

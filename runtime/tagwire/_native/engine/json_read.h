@@ -1,7 +1,7 @@
 /* Read messages from JSON text, without creating the values that Python's `json` module would return.
  *
- * This parser accepts only valid JSON in its plainest form. It fails for all other text, for example if a key is
- * unknown, missing or escaped. Python then reads the whole text again, and converts it or raises the error.
+ * This parser fails for invalid or unusual text, for example if a key is unknown, missing or escaped. Python then reads
+ * the text again, and converts it or raises the error.
  */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H

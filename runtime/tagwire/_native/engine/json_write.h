@@ -43,8 +43,8 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write the separator before an array element or an object key: a comma unless `is_first` is set, and a line break with
- * indentation if the text is indented. */
+/* Before an array element or an object key, write a comma unless `is_first` is set, and a line break if the text is
+ * indented. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)

@@ -1,7 +1,7 @@
-/* The plan: a message layout converted to C structs, which the C loops follow to encode and decode. plan.pxi creates
+/* A plan is a message layout converted to C structs, which the C loops follow to encode and decode. plan.pxi creates
  * each plan once. Plans never change, so threads can share them.
  *
- * Pointers to Python objects are borrowed: the `Plan` that owns these structs keeps the objects alive.
+ * Pointers to Python objects are borrowed from the `Plan` that owns these structs.
  */
 #ifndef TAGWIRE_PLAN_H
 #define TAGWIRE_PLAN_H
@@ -189,7 +189,7 @@ typedef struct {
     const tw_shared *shared;
 } tw_writer;
 
-/* Functions that follow a plan return NULL or -1 for an error. Without an exception, the layout interpreter raises the
- * error. */
+/* Functions that follow a plan return NULL or -1 for an error. If they set no exception, the layout interpreter
+ * raises the error. */
 
 #endif

@@ -1,8 +1,7 @@
 /* Rules that involve several fields of an object: unions of tagged fields, and arrays whose elements must have unique
  * keys.
  *
- * Decoding checks the rules after setting an object's fields, and encoding before writing them. If a rule is broken,
- * the layout interpreter raises the error.
+ * If a rule is broken, the layout interpreter raises the error.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H

@@ -189,7 +189,7 @@ cdef class Plan:
     @span_kinds.setter
     @critical_section
     def span_kinds(self, kinds):
-        if self.kinds is None:  # set only once, for other threads
+        if self.kinds is None:  # set only once: another thread may be reading it
             self.kinds = kinds
 
     def encode(self, message):

@@ -1,6 +1,5 @@
 /* Validate UTF-8 without calling Python. Accepts exactly the bytes that Python's strict decoder accepts. Source: the
- * table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no overlong sequences,
- * nothing above U+10FFFF. */
+ * table of well-formed byte sequences in the Unicode standard (3.9, table 3-7). */
 #ifndef TAGWIRE_UTF8_H
 #define TAGWIRE_UTF8_H
 
