@@ -318,7 +318,6 @@ class _Tree:
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
-        """Add an empty file with this modification time in nanoseconds (None: the current time)."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         if time is not None:
@@ -326,7 +325,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return fsspec's name for a folder, and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
+        """Return the name and the URL of a folder, such as ("bucket/logs", "s3://bucket/logs")."""
         if folder == self.root.parent:
             above, suffix = _above(self._url + self._suffix, 1)
             return self._name.rpartition("/")[0], above + suffix
@@ -334,7 +333,7 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the path in the local tree of the remote file or folder that fsspec calls `name`."""
+        """Return the local path of the remote file or folder `name`."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
@@ -342,7 +341,7 @@ class _Tree:
         return _joined(self._url, "" if relative == "." else relative) + self._suffix
 
     def bring_from_above(self, path: Path) -> None:
-        """Copy a file from the parent of the listed folder to `path`, if it exists. Raises PipelineError on failure."""
+        """Download a file from the parent folder, if it exists. Raises PipelineError on failure."""
         if not self._name:
             return
         above, suffix = _above(self._url + self._suffix, 1)
@@ -360,7 +359,7 @@ def folder_of(url: str) -> str:
 def _above(url: str, levels: int) -> tuple[str, str]:
     """Remove the last `levels` parts of a URL's path. Return the shorter URL as two strings.
 
-    The second string names the container, as in ("zip://logs", "::/path/of.zip"). It is empty for a URL without `::`.
+    The second string is the container, as in ("zip://logs", "::/path/of.zip"), or empty.
     """
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
@@ -373,7 +372,7 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """Return the files that paths and patterns select, each with its state (None for a local file).
+    """Return the files at paths and patterns, each with its state (None for a local file).
 
     For a folder, return all its files except hidden ones. Raises PipelineError if a path matches nothing.
     """

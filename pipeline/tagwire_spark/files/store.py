@@ -1,7 +1,6 @@
 """Access fsspec file systems, and remove secrets from their errors.
 
-Some of fsspec's file system objects cache listings. Planning must see the current files, so cached listings are dropped
-before each read.
+Cached listings are dropped before each read, because planning must see the current files.
 """
 
 import re
@@ -21,7 +20,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
-"""Seconds to wait before the second try. The pause is about doubled for each further try."""
+"""Seconds to wait before the second try. Later pauses are longer."""
 _SHORT: Final = 8
 """Minimum length of secrets that are masked everywhere.
 
@@ -34,7 +33,7 @@ _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 _TAKEN: Final = 1024
-"""Number of calls that `at_once` submits at a time, to limit the number of futures."""
+"""Number of calls that `at_once` submits at a time."""
 
 
 class StorageOptions(dict[str, Any]):
@@ -48,7 +47,7 @@ class StorageOptions(dict[str, Any]):
     def hidden(self, text: str) -> str:
         """Return the string with secret option values and URL passwords masked.
 
-        A short secret is masked only if it is a separate word and not part of a URL.
+        A short secret is masked only as a separate word outside URLs.
         """
         for secret in sorted(_secrets(self), key=len, reverse=True):
             if len(secret) < _SHORT:
@@ -110,7 +109,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
 def has_conditional_puts(system: Any) -> bool:
     """Return whether the store supports conditional puts, as S3 does.
 
-    For other stores, fsspec checks before the put, so two writers could both pass the check.
+    On other stores, two writers could both pass the check that fsspec makes before a put.
     """
     return hasattr(system, "call_s3")
 

@@ -1,6 +1,6 @@
 """`audit_captures` lists which clients send which API versions, and which broker releases reject them.
 
-The job does not decode message bodies. Each task sends only one small row per client, API and version to the shuffle.
+The job does not decode message bodies.
 """
 
 import json
@@ -36,9 +36,8 @@ def audit_captures(
 
     `client` is the client ID or, for requests without one, the client's label in the capture (`clientLabel`).
     `sinceRelease` and `lastRelease` are the first and last release that have the version; `lastRelease` is null if the
-    newest release has it. If `rejected_by` is a release such as "4.0", only versions that its brokers reject are
-    returned. `paths`, `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError for invalid
-    arguments.
+    newest release has it. With `rejected_by` "4.0", return only versions that brokers of release 4.0 reject. `paths`,
+    `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError for invalid arguments.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
     if storage_options:
@@ -73,8 +72,7 @@ def audit_captures(
 def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:
     """Return a tuple for each version of each request.
 
-    The tuple contains the API key, the version, the first and last release that support it, and whether the release
-    `rejected_by` supports it.
+    The tuple contains the API key, the version, its first and last release, and whether `rejected_by` supports it.
     """
     registry = find_registry(package)
     found = []
@@ -99,7 +97,7 @@ def _release(text: str, releases: list[str]) -> Release:
 
 
 def _serves(first: str, last: str, newest: Release, release: Release | None) -> bool | None:
-    """Return whether `release` is in the range from `first` to `last`. Releases after `newest` count as `newest`."""
+    """Return whether `release` is in the range from `first` to `last`."""
     if release is None:
         return None
     begin, end = _number(first)[: len(release)], _number(last)[: len(release)]

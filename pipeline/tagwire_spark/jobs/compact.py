@@ -1,9 +1,8 @@
 """`compact_logs` does on all workers what `tagwire log compact` does on one machine.
 
 A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
-batch headers, find the last offset of each key, and rewrite the segments. A shuffle of keys and offsets finds the last
-record of each key (`last_offsets`); values are never shuffled. The job uses the library's compaction rules, so its
-output is byte for byte the same as with `tagwire log compact`.
+batch headers, find the last offset of each key, and rewrite the segments. Values are never shuffled. The output is byte
+for byte that of `tagwire log compact`.
 """
 
 import time
@@ -78,16 +77,13 @@ def compact_logs(
 
 
 class _Log:
-    """A partition that is being compacted, and the results that workers have returned so far."""
-
     def __init__(self, number: int, found: FoundPartition, compaction: Compaction) -> None:
         self.number = number
         self.found = found
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # With `dirty_from`, one task must compact the whole log, because it needs the keys of all records from that
-        # offset on.
+        # With `dirty_from`, one task must compact the whole log.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -101,7 +97,6 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit of work that compacts the whole partition."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -111,7 +106,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units of work, one per segment, that summarize batch headers."""
+        """Return a unit of work per segment, which summarizes batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -126,7 +121,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit of work per segment to compact, which finds the segment's keys."""
+        """Return a unit of work per segment, which finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -176,7 +171,7 @@ class _Log:
 
 
 class _Job:
-    """A compaction job. In each round, it sends units of work to workers and passes the results to the next round."""
+    """A compaction job. Each round sends units of work to workers."""
 
     def __init__(self, spark: SparkSession, staged: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
         self.spark = spark
@@ -211,7 +206,7 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The driver sends units of work to workers as dicts, and gets dicts as results. A unit's key `do` is its kind.
+# The driver sends units of work to workers as dicts, and gets dicts as results. The value of `do` is the unit's kind.
 # A `summaries` unit summarizes a segment's batch headers for the driver.
 # A `rewrite` unit compacts several segments into one segment.
 # A `carry` unit copies a segment that is not compacted.
@@ -280,7 +275,7 @@ def _partition(
 
 
 def _written(folder: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush an attempt's files to disk. Return the attempt's name and segment reports."""
+    """Flush an attempt's files to disk, and return its name and segment reports."""
     for path in folder.iterdir():
         on_disk(path)
     return {"attempt": folder.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

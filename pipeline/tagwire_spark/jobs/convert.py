@@ -1,8 +1,7 @@
 """`convert_logs` does what `tagwire log convert` does on one machine, but segment by segment on all workers.
 
-Segments are converted independently, except for transaction indexes: a transaction may begin in one segment and be
-aborted in another. So each task returns the transactions that are open at the end of its segment. A second round then
-rebuilds the index of each segment that begins while a transaction is open.
+Segments are converted independently. A second round rebuilds the transaction index of each segment that begins while a
+transaction is open.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +102,7 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment. It must be small, because the driver keeps a result for every segment."""
+    """The result of converting a segment. The driver keeps a result for every segment."""
 
     attempt: str
     counts: list[int]
@@ -151,7 +150,7 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
 
 
 def _index_transactions(unit: list[Any], format: Formats) -> None:
-    """Rebuild a converted segment's transaction index, on a worker. Spark may run this several times without harm."""
+    """Rebuild a converted segment's transaction index, on a worker. Repeating this is harmless."""
     folder, opened = unit
     transactions = _transactions(opened)
     for segment in Partition(folder).segments:

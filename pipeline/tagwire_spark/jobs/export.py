@@ -1,8 +1,7 @@
 """`export_logs` exports logs as a Parquet table, from which `import_logs` restores every log file byte for byte.
 
-The table has a row for each record, with the columns of the source `kafka_log`. Some bytes can't be rebuilt from these
-rows, such as batch headers and compressed batches. They are stored in files next to the table (see `exported`). Each
-task exports a segment, and sends only counts to the driver.
+The table has a row for each record, with the columns of the source `kafka_log`. Bytes that can't be rebuilt from these
+rows are stored in files next to the table (see `exported`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -122,7 +121,7 @@ def export_logs(
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """Write an empty table, so that readers of an export without rows still find the columns."""
+    """Write an empty table, so that readers find the columns."""
     fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
     pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 
@@ -136,7 +135,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the units of work, and the relative paths of the folders to create. Raises LogPathError for bad paths."""
+    """Return the units of work, and the relative paths of all folders. Raises LogPathError for bad paths."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:

@@ -1,8 +1,7 @@
 """Export one part on a worker: a segment, or a folder's other files.
 
-A segment is exported as rows and exact bytes, other files only as exact bytes. Rows are read as in the source
-`kafka_log`. A second pass checks which batches can be rebuilt exactly from their rows, and stores the bytes of all
-other batches.
+A segment is exported as rows and exact bytes, other files only as exact bytes. A second pass stores the bytes of all
+batches that can't be rebuilt exactly from their rows.
 """
 
 from collections.abc import Iterator
@@ -101,7 +100,7 @@ class _Segment:
         self.storage = storage
 
     def export(self, partition: SegmentPartition, table: Path, exact: "_Pieces") -> dict[str, Any]:
-        """Export the segment's rows and exact bytes. Return the counts and sizes for the segment's ExportReport."""
+        """Export the segment. Return the counts and sizes for its ExportReport."""
         try:
             rows, damage = self._rows(partition, table, permissive=False)
         except PipelineError:
@@ -120,7 +119,7 @@ class _Segment:
     def _rows(self, partition: SegmentPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """Write the segment's rows to a table. Return the table, and the position and error of each damaged range.
 
-        The caller must close the table, which writes the last rows.
+        The caller must close the table.
         """
         formats, limits = self.options.formats, self.options.limits
         query = LogQuery(paths=(), permissive=permissive, formats=formats, limits=limits, storage=self.storage)
@@ -149,7 +148,7 @@ class _Segment:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, exact: "_Pieces") -> tuple[int, int]:
-        """Store the segment byte for byte. Return how many batches it has, and how many are stored as raw bytes."""
+        """Store the segment byte for byte. Return the number of batches, and how many are stored as raw bytes."""
         exact.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -166,7 +165,7 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, exact: "_Pieces") -> bool:
-        """Store only a batch's header if its records can be rebuilt from the rows; otherwise store all of its bytes.
+        """Store a batch's header if its records can be rebuilt from the rows, otherwise the whole batch.
 
         Return whether only the header was stored.
         """
@@ -174,7 +173,7 @@ class _Segment:
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # the error was already reported when the rows were read
+            except DecodeError:  # already reported by the reader of the rows
                 header = None
         if header is None:
             exact.add(BYTES, batch.encode(), format=batch.format)
@@ -190,7 +189,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """Writes log files to a Parquet file, in order. Each row is a piece: bytes, zeros, or a batch header."""
+    """Writes log files to a Parquet file. Each row is a piece: bytes, zeros, or a batch header."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)
@@ -201,7 +200,6 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Start the next file. `file` is its index in ExportedFiles.files."""
         self.file, self.end = file, 0
 
     def add(
@@ -213,7 +211,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add the file's next piece, which covers `size` bytes (default: the size of `data`)."""
+        """Add a piece that covers `size` bytes of the file (default: the size of `data`)."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length

@@ -5,8 +5,7 @@
         _exact/part-00000                               bytes that can't be rebuilt from the records, as Parquet
         _export.json                                    which log files are in which part
 
-Spark, pyarrow and pandas ignore names that begin with `_`, so they see only a table of records, partitioned by topic
-and partition.
+Spark, pyarrow and pandas ignore names that begin with `_`, so they see only the table of records.
 
 A part in `_exact` has one row for each piece of the part's files. A piece is a sequence of bytes, a run of zeros, or
 the header of a batch whose records are in the table. The import rebuilds such a batch from its header and records.
@@ -32,7 +31,7 @@ from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 EXACT: Final = "_exact"
 _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1
-"""Version of the layout. Increase it if older readers would misread a new layout."""
+"""Version of the layout. Increase it if older readers would misread the files."""
 
 HEADER: Final = "header"
 BYTES: Final = "bytes"
@@ -52,7 +51,7 @@ PIECES: Final = pa.schema(
 _OF_FOLDERS: Final = ("topic", "partition")
 _LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
 ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in _LEFT_OUT}
-"""The columns of the table's files. Topic and partition are in folder names; headerNames is computed from headers."""
+"""The columns of the table's files."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
 """The columns needed to rebuild batches from rows."""
 _GROUP_ROWS: Final = 1 << 20
@@ -61,7 +60,7 @@ _GROUP_BYTES: Final = 32 << 20
 
 
 class ExportedFiles(NamedTuple):
-    """The log files that one task exports or imports: a segment, or all files of a folder that are not segments."""
+    """The log files that one task exports or imports: a segment, or a folder's other files."""
 
     number: int
     folder: str
@@ -115,7 +114,7 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a read error such as EIO, but not for a missing or truncated file.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a read error such as EIO. Ignore a missing or truncated file.
 
     For a truncated file, pyarrow raises an OSError without an error number.
     """
@@ -143,7 +142,7 @@ def _below(name: str) -> str:
 
 
 def table_folder(topic: str, partition: int) -> str:
-    """Return the folder for a partition's records, named in Hive style: topic=orders/partition=0."""
+    """Return the folder for a partition's records, such as topic=orders/partition=0."""
     escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in encodable(topic))
     return f"topic={escaped}/partition={partition}"
 
@@ -200,7 +199,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Close and remove the file. An open writer could later add a footer to a new file with the same name."""
+        """Close and remove the file. An open writer could later add a footer to another file of this name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

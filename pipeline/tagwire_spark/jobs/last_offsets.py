@@ -2,8 +2,8 @@
 
     lasts/ID/7          the last offsets that one task found for partition number 7
 
-A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder, and the task that
-rewrites a segment reads the segment's offset range from the files in all of these folders. Values are never shuffled.
+A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder. The task that rewrites a
+segment searches these folders for the segment's offsets.
 """
 
 import sys
@@ -51,8 +51,8 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Find each key's last offset, and write it to the job's folder. Return the number of keys in each partition.
 
-    A unit is a list that describes a segment: the number of its partition in the job, the result of `sent_segment`, and
-    the summary of the partition's batch headers (Survey) as JSON. Raises PipelineError if a task fails.
+    A unit is a list for a segment: its partition's number, the result of `sent_segment`, and the partition's Survey as
+    JSON. Raises PipelineError if a task fails.
     """
     if not units:
         return {}
@@ -80,7 +80,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file as a sequence, so that `bisect` can search the file without reading all of it."""
+    """The offsets in a file as a sequence, for `bisect`."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -93,7 +93,7 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Sort an Arrow array of int64 offsets and return it as bytes, without a Python object for each offset."""
+    """Return the offsets in an Arrow array as sorted bytes, without a Python object for each offset."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
@@ -122,7 +122,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """Return a batch with one row for each key in `batch`: partition number, key, and the key's highest offset."""
+    """Return a row for each key in `batch`: partition number, key, and highest offset."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
@@ -134,7 +134,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that tasks run after the shuffle. It writes one file of offsets per partition."""
+    """Return a function that writes one file of offsets per partition."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

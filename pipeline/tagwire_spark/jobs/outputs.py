@@ -5,9 +5,8 @@
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
         output/                 becomes the output, by one rename
 
-An output for a URL is built in the same way in a work folder, and then uploaded (`upload`). Each attempt at a unit of
-work writes to its own folder, and returns the folder's name. Spark accepts one attempt; the folders of others are
-ignored, and removed at the end.
+An output for a URL is built in a work folder, and then uploaded (`upload`). Each attempt at a unit of work writes to
+its own folder. Spark accepts one attempt; the folders of others are removed at the end.
 """
 
 import re
@@ -35,9 +34,8 @@ from tagwire_spark.jobs.tasks import run_units
 
 # Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
 #
-# A running job moves its files and reads them again, so it builds the output in a folder that the driver and all
-# workers can access. Tasks then upload the files below a hidden prefix, and one commit copies them all to their final
-# names. So a `kafka_log` reader sees either all of the output or nothing.
+# Tasks upload the files below a hidden prefix, and one commit copies them all to their final names. So a `kafka_log`
+# reader sees either all of the output or nothing.
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
@@ -96,11 +94,11 @@ def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> st
 
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Matches a remote URL, even with one slash after the colon, because `Path` collapses `//` to `/`."""
+"""Matches a remote URL, even if `Path` has collapsed its `//` to `/`."""
 
 
 class JobFolders:
-    """The paths of a job's folders. The driver sends this object to workers."""
+    """The paths of a job's folders."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -110,7 +108,7 @@ class JobFolders:
 
 
 class Staging(JobFolders):
-    """The folders of a running job. The driver calls the methods to move or copy files to the output."""
+    """The folders of a running job."""
 
     def take(self, attempt: str, target: str) -> None:
         target_path = self.output / target
@@ -172,22 +170,22 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
         staged.output.mkdir()
         try:
             yield staged
-        except FileNotFoundError as error:  # a small file disappeared while the driver copied it
+        except FileNotFoundError as error:
             raise changed(f"{error.filename} was removed after the job listed it") from None
 
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """Yield a folder next to the output. If the `with` block succeeds, its subfolder `output` becomes the output."""
+    """Yield a work folder. If the `with` block succeeds, its subfolder `output` becomes the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output} already exists, and tagwire does not replace it; choose another output")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # remove what killed jobs left behind
+        for left in work_folders(output) if is_alone else ():  # left behind by killed jobs
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(JobFolders(folder).output, output)  # replaces an empty output folder
+            publish(JobFolders(folder).output, output)
         except OSError as error:
             raise not_written(output, folder, error) from None
         finally:
@@ -196,7 +194,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Path]:
-    """Yield a folder in the work folder. If the `with` block succeeds, upload the folder's subfolder `output`."""
+    """Yield a work folder. If the `with` block succeeds, upload its subfolder `output`."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):

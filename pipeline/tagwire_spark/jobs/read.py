@@ -1,11 +1,11 @@
 """`read_logs` reads logs with hundreds of thousands of segments. Workers plan the read, not the driver.
 
 A Spark data source has to plan all tasks in one process on the driver. With `read_logs`, the driver only lists the
-partition folders. In a first stage, workers list the segments and split them. A shuffle distributes the splits among
-tasks, and a second stage reads the splits as the source `kafka_log` does.
+partition folders. Workers list the segments and split them. A shuffle distributes the splits among tasks, which read
+them.
 
-A `kafka_log` commit may change several partitions, which are listed by different tasks. So the driver notes the commit
-number of each log folder, and a task fails if it finds a later commit.
+A commit can change several partitions, which different tasks list. So a task fails if it finds a later commit than the
+driver did.
 """
 
 import glob
@@ -50,7 +50,7 @@ _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A partition folder or segment for a worker to plan, its log folder, and that folder's last commit number."""
+"""A partition folder or segment, its log folder, and the log folder's last commit number."""
 
 
 def read_logs(
@@ -79,7 +79,7 @@ def read_logs(
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """Let workers plan a query. Each returned row is a pickled group of splits. Raises PipelineError for a bad path."""
     units = _units(query)
-    if not units:  # only an empty DataFrame was written
+    if not units:
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -139,14 +139,12 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that match a path or pattern."""
+    """Yield the segments and partition folders at a path or pattern."""
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
         for location in found:
-            with settled_location(
-                location
-            ) as folders:  # in this block, no commit can change the listing or the commit number
+            with settled_location(location) as folders:  # no commit can run in this block
                 for each in folders:
                     above = _above(str(each))
                     if above not in numbers:
@@ -192,7 +190,6 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder that contains a partition or segment."""
     return _outer(_folder(path))
 
 

@@ -1,7 +1,6 @@
 """`import_logs` restores logs exported by `export_logs`, byte for byte.
 
-The export contains the position and size of every piece of a file, and the checksum of each batch verifies that it was
-rebuilt correctly. So either all files are restored exactly, or the import fails without output.
+Either all files are restored exactly, or the import fails without output.
 """
 
 from bisect import bisect_right
@@ -104,10 +103,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """Restores the log files of one part of an export.
-
-    The export contains rows for the records, and the original bytes of what can't be rebuilt from rows.
-    """
+    """Restores the log files of one part of an export."""
 
     def __init__(self, part: ExportedFiles, source: Location, folder: Path) -> None:
         self.part = part
@@ -118,7 +114,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files of the part. Return, for each file, how many batches were rebuilt from records."""
+        """Write all files. Return how many batches of each were rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -179,7 +175,7 @@ class _Files:
 
 
 class _Records:
-    """A reader of a table file, which contains one segment's records. It returns them batch by batch, in file order."""
+    """Reads one segment's records from a table file, batch by batch."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
@@ -200,7 +196,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Load row groups until one has the next row to return. Return False at the end of the file."""
+        """Load row groups until one has the next row. Return False at the end of the file."""
         while self._next >= len(self._positions):
             self._columns.clear()
             table = next(self._groups, None)

@@ -1,7 +1,6 @@
 """`log_state` returns the state in Kafka's internal topics as tables, computed by workers.
 
-Kafka writes all records with the same key to the same partition. So a task can compute the state of a partition with
-`tagwire.log.state`, without reading other partitions.
+Each task computes the state of one partition with `tagwire.log.state`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,10 +49,7 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 class _Table(NamedTuple):
-    """One of the tables that `log_state` can return.
-
-    `rows` converts the state of one partition to rows.
-    """
+    """A table that `log_state` can return."""
 
     topic: str
     state: str

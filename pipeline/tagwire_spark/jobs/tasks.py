@@ -1,7 +1,7 @@
 """Run units of work, such as reading one segment, on workers. Units and results are small JSON values, never records.
 
-Large units start first, so that the job doesn't end with a wait for one long task. Small units share a task. Spark may
-run a unit several times, even concurrently, so repeating a unit's writes must be harmless (see `outputs`).
+Large units start first. Small units share a task. Spark may run a unit several times, even concurrently, so repeated
+writes must be harmless (see `outputs`).
 """
 
 import json
@@ -22,7 +22,7 @@ from tagwire_spark.session import settle_worker, spark_errors_converted
 TASK_BYTES: Final = 64 << 20
 """The maximum total size, in bytes, of the work units in one task."""
 _OPENING: Final = 1 << 20
-"""Cost of opening a unit's files, as the number of bytes that a task could read in the same time."""
+"""Cost of opening a unit's files, as a number of bytes read."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
@@ -38,8 +38,7 @@ _ATTEMPTS: Final = 3
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
     """Decorate a job so that it is repeated if logs change while it reads them. It runs at most three times.
 
-    A running broker compacts and deletes segments. A single task can't list a log again, because other tasks use the
-    old listing, so the whole job is repeated.
+    The whole job is repeated, because a single task can't list a log again: other tasks use the old listing.
     """
 
     @wraps(job)
@@ -68,7 +67,7 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     found: list[Any] = [None] * len(units)
     with spark_errors_converted():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
-    # Convert the rows in slices, because a million row objects at once would need too much memory.
+    # Convert the rows in slices, because a million row objects would need too much memory.
     for batch in results.to_batches(max_chunksize=_ROWS):
         for row in batch.to_pylist():
             found[row["unit"]] = json.loads(row["result"])
@@ -109,7 +108,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """Return the function that runs on workers in `mapInArrow` and calls `work` for each unit of its task."""
+    """Return a function for `mapInArrow` that calls `work` for each unit."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()

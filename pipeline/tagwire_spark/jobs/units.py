@@ -1,7 +1,6 @@
 """The units of work in log jobs: segments in folders that all workers mount, or at URLs.
 
-The driver lists each folder once. Each task receives the inode of its segment (for a URL, its listing entries), and
-raises an error if the segment has been replaced or removed.
+The driver lists each folder once. A task raises an error if its segment has been replaced or removed.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -86,7 +85,7 @@ def job_inputs(
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
     for location in found:
-        with settled_location(location):  # completes or undoes interrupted commits
+        with settled_location(location):
             pass
     return found
 
@@ -129,7 +128,7 @@ def found_partitions(root: Location) -> list[FoundPartition]:
 
 
 def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[tuple[SegmentUnit, int]]:
-    """Yield a unit for each segment of a partition, with the segment's size."""
+    """Yield a unit for each segment of a partition, and the segment's size."""
     topic, _ = partition_key(found.partition.path)
     for segment in segments:
         file, listed = sent_segment(segment, found.root)
@@ -137,7 +136,7 @@ def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterato
 
 
 def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
-    """Yield a unit for each segment at or below a path, and for each snapshot of a metadata log."""
+    """Yield a unit for each segment and metadata snapshot at or below a path."""
     path = root.local
     if path.is_file():
         found = FoundPartition(root.partition(path.parent), "", root)
@@ -200,7 +199,7 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
     """Return the log folders of the partitions, each with its path below the input path, such as `broker1/data`.
 
-    A partition that was itself given as an input path has no log folder.
+    An input path that is itself a partition has no log folder.
     """
     return [(folder, target) for folder, target, _ in _log_folders(partitions)]
 
@@ -232,8 +231,8 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed in the meantime. If the `with` block fails, the segment
-    is checked again, because it may have been replaced.
+    Raises PipelineError if the segment was replaced or removed in the meantime. The segment is checked again if the
+    `with` block fails.
     """
     file, listed = sent
     if is_remote(file):

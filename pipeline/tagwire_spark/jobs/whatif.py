@@ -1,7 +1,6 @@
 """Measure how large a cluster's logs would be in another record format, as `tagwire whatif` does on one machine.
 
-Each task measures a segment, and the driver adds up the counts. Except for CPU times, the results are the same as on
-one machine.
+Each task measures a segment, and the driver adds up the counts.
 """
 
 from collections import Counter

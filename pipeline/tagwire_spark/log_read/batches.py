@@ -27,9 +27,9 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""ID of the rule that a log file must not end within a batch."""
+"""ID of the rule for a log file that ends within a batch."""
 _SMALL: Final = 1 << 16
-"""Batch size in bytes up to which reading a batch is faster than deciding in Python whether to skip it."""
+"""Maximum size in bytes of a batch that native code skips faster than Python."""
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether the folder shows why offsets are missing: the log was compacted, or `kafka_log` wrote it.
+    """Return whether the log was compacted or written by `kafka_log`.
 
     Raises LogError or PipelineError if the folder's files can't be read.
     """
@@ -138,7 +138,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Return whether, judging by its header, a batch may contain requested rows."""
+    """Return whether a batch can contain requested rows, according to its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -148,7 +148,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the offset in the file's name if `position` is the start of the file. Otherwise, return None (unknown)."""
+    """Return the offset in the file's name if `position` is 0; otherwise None (unknown)."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -156,9 +156,7 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the split's first batch, and the last offset before it.
 
-    If the split begins with damage, a permissive read compares the last offset with the offset of each possible next
-    batch, so that it doesn't mistake damaged bytes for a batch. Raises LogError for damage, unless the query is
-    permissive.
+    A permissive read needs that offset to recognize the first batch after damage. Otherwise, damage raises LogError.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -180,7 +178,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
     """Use native code to skip the batches up to `end`. Return the position reached, and the last offset before it.
 
-    The offset is NO_OFFSET if it is unknown. If native code can't read a batch, this batch's position is returned.
+    The offset is NO_OFFSET if it is unknown.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
@@ -188,7 +186,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     if not batch_headers.is_native:
         return start, NO_OFFSET
     batch_headers.rows.begin(encodable(scan.file), start, None)
-    with suppress(LogError):  # the caller continues at this batch and raises the same error
+    with suppress(LogError):  # the caller raises the same error
         if scan.size(start) <= _SMALL:
             for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
@@ -196,7 +194,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the position of `hint`, a (position, offset) pair, if the batch there has that offset; otherwise 0."""
+    """Return the position in `hint` if the batch there contains the offset in `hint`; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -212,14 +210,14 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
     """Return the position and offset of the last index entry at or before the split's start; None if there is none."""
     if split.start == 0:
         return None
-    # A strict read starts one batch before the split, to check that the offsets of the first batch are greater.
+    # A strict read also reads the batch before the split, to check that offsets ascend.
     position = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
             found = entries.at_or_before(position, 1) if entries else None
     except (LogError, LogPathError):
-        return None  # the index only saves time, so the read works without it
+        return None  # the read works without the index
     if found is None or not 0 < found[1] <= split.start:
         return None
     return found[1], (name.base_offset if name else 0) + found[0]
@@ -257,7 +255,7 @@ class SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Read a split. Yield each Arrow array when it is full, and a Damage object for each range of invalid bytes.
+        """Yield a split's Arrow arrays, and a Damage object for each range of invalid bytes.
 
         The last rows stay buffered. Raises LogError for invalid bytes if the query isn't permissive.
         """
@@ -281,7 +279,7 @@ class SplitPass(Pass):
     def _check_end(self) -> None:
         """Raise LogError if the split's last batch has offsets that belong to the next segment."""
         if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # raises the error, which names the batch's position
+            for _ in split_pieces(self.split, self.query):  # raises the error
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
@@ -321,7 +319,7 @@ class SplitPass(Pass):
     def _last_before(self, position: int) -> int | None:
         """Return the last valid offset before the invalid batch at `position`; None if the query ends before the batch.
 
-        This reads the split again, because the last batch that the engine read may have a wrong offset.
+        The split is read again, because the last offset that the engine read may be wrong.
         """
         last = self.before
         try:

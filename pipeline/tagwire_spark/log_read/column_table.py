@@ -1,6 +1,6 @@
 """The columns of `kafka_log`: their names and types, and how they are converted from log columns to Arrow columns.
 
-The first eight are the columns of Spark's own Kafka source, so queries written for that source also work here.
+The first eight are the columns of Spark's own Kafka source.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def _same(column: Any) -> Any:
 
 
 class SparkColumn(NamedTuple):
-    """A column of `kafka_log`: its name, its type, and how its values are made.
+    """A column of `kafka_log`.
 
     `make` converts the log columns listed in `needs`. `split` returns one value for all rows of a split. A column
     without `make` and `split` is always null.
@@ -94,7 +94,7 @@ def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int],
 def _micros_array(times: Any) -> Any:
     try:
         return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:  # times that Spark can't represent become null
+    except pa.ArrowInvalid:
         number = pc.cast(times, pa.int64())
         fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
@@ -114,7 +114,7 @@ def _timestamp_type_array(dictionary_array: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Return each record's headers with string keys; null without headers."""
+    """Return each record's headers with string keys; null for a record without headers."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)

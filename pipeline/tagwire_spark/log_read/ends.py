@@ -1,8 +1,8 @@
-"""Find where a growing log ends, and at which offset a number of bytes is reached.
+"""Find where a growing log ends.
 
 A log ends after its last whole batch. While the broker writes the next batch, the file ends within that batch or, if
-preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch follows
-later in the file, the bytes before it are damage, not the end of the log.
+preallocated, continues with zeros. So the last batch counts only if its checksum is right. Invalid bytes before a whole
+batch are damage, not the end of the log.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the offset at which a read from `start` must stop in order to read at most `most` bytes of batches.
+    """Return the offset at which a read from `start` stops after at most `most` bytes of batches.
 
     The result is at most `end`. The first batch is always read, whatever its size. Raises LogError for a damaged log.
     """
@@ -71,7 +71,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    # Without a valid batch, return `end`, so that the task which reads these rows raises the error.
+    # Without a valid batch, return `end`, so that the reading task raises the error.
     return reached if reached > start else end
 
 
@@ -83,7 +83,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Return whether offsets may be missing without an error: if the log was compacted, or if `kafka_log` wrote it.
+    """Return whether a log was compacted or written by `kafka_log`, so offsets can be missing.
 
     Raises LogError or PipelineError if a checkpoint file or `_SUCCESS` can't be read.
     """
