@@ -105,7 +105,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Yield the spans (positions and offsets) of batches, starting with the batch that contains `offset`."""
+    """Yield the positions and offsets of batches, starting with the batch that contains `offset`."""
     segments = partition.segments
     for segment, next_base in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if next_base is not None and next_base <= offset:
@@ -118,9 +118,9 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of the last indexed batch at or before `offset` (None: in the whole segment).
+    """Return the position of the last indexed batch at or before `offset`.
 
-    Returns 0 if the index has no such batch or is damaged.
+    If `offset` is None, return the position of the last indexed batch. Returns 0 without a usable index entry.
     """
     try:
         entry = segment.index_entry(offset)
@@ -130,7 +130,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the spans of the batches from a position to the end of the log, without an unfinished batch at the end."""
+    """Yield the spans of the whole batches from a position to the end of the log."""
     last = -1
     while not scan.ends_at(position):
         try:
@@ -148,7 +148,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damaged ranges from `position` to the next whole batch, followed by that batch if there is one."""
+    """Return the damaged ranges from `position` to the next whole batch, and that batch."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

@@ -1,8 +1,8 @@
 """Narrow a query with the filters that Spark pushes down, to read less data.
 
 Topic and partition filters select files, and offset filters select records. Spark does not apply these filters again,
-and EXPLAIN shows them as pushed. Timestamp filters only reduce the amount that is read: Spark applies them again,
-because record timestamps are coarser than Spark's. All other filters are left to Spark.
+and EXPLAIN shows them as pushed. Spark applies timestamp filters again, because record timestamps are coarser than
+Spark's. All other filters are left to Spark.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # so that Spark also filters error rows, whose offset is null
+            left.append(each)  # so that Spark also filters error rows
     return query, left
 
 

@@ -1,8 +1,8 @@
-"""Cache local listings for streams, so that a trigger makes only two `stat` calls for an unchanged partition.
+"""Cache local listings for streams.
 
 A folder's modification time changes when files in it are added, removed or renamed. A segment's modification time
-changes when the segment is written to. File systems round these times, so two changes within a short time may have the
-same time. Therefore, a listing is cached only if the last change was some time ago.
+changes when the segment is written to. File systems round these times, so a listing is cached only if the last change
+was some time ago.
 """
 
 import os
@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Age, in nanoseconds, from which a modification time is reliable."""
+"""Minimum age, in nanoseconds, of a reliable modification time."""
 
 
 class _Known(NamedTuple, Generic[_T]):
@@ -55,7 +55,7 @@ class LocalListing(Generic[_T]):
         return found
 
     def value_of(self, folder: Path) -> _T:
-        """Return the value of the partition in a folder, from the cache if the partition is unchanged.
+        """Return the value of the partition in a folder. The value of an unchanged partition is cached.
 
         Raises LogPathError if the folder is gone.
         """

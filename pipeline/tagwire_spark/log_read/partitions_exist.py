@@ -1,7 +1,7 @@
 """Reject options that name a missing topic or partition.
 
-Without this check, a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are
-rejected, but `subscribePattern` may match nothing. A stream accepts an unknown topic, which may be created later.
+As in Spark's Kafka source, unknown names are rejected, but a `subscribePattern` without a match is accepted. A stream
+accepts an unknown topic, because it can be created later.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -20,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
-    `seen` contains the partitions found so far. If an option names another partition, `there` is called to list all
-    existing partitions. If `there` returns None, no error is raised.
+    `seen` contains the partitions found so far. `there` is called to list all partitions if an option names one that is
+    not in `seen`. If `there` returns None, no error is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     of_options = {

@@ -1,7 +1,6 @@
 """A query of the source `kafka_log`, parsed from its options.
 
-Options that Spark's own Kafka source also supports have the same names in both sources. A query is plain data, and is
-sent to workers with each split.
+Options of Spark's own Kafka source have the same names here. A query is sent to workers with each split.
 """
 
 import json
@@ -48,12 +47,12 @@ _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
 }
-"""Options that users may try because of Spark's Kafka source, each with an error that suggests an alternative."""
+"""Unsupported options of Spark's Kafka source, each with an error that suggests an alternative."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 ALL: Final = -1
-"""In requested offsets, this partition number stands for all partitions of a topic."""
+"""A partition number that stands for all partitions of a topic."""
 NO_OFFSET: Final = 1 << 63
 """A number greater than every offset. It stands for a missing end offset."""
 
@@ -85,12 +84,12 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """Start time of each partition, or a single start time for all partitions, in milliseconds.
+    """Start time of each partition, or of all partitions, in milliseconds.
 
     Reading begins with the first record that is at or after the start time.
     """
     end_times: Offsets | int | None = None
-    """End time of each partition, or a single end time for all partitions, in milliseconds.
+    """End time of each partition, or of all partitions, in milliseconds.
 
     Reading ends before the first record that is at or after the end time.
     """
@@ -102,7 +101,7 @@ class LogQuery(NamedTuple):
     """End of the requested timestamps (exclusive), in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """The topics that filters allow. Filters, unlike options, may name topics and partitions that don't exist."""
+    """The topics that filters allow. Filters can name topics that don't exist."""
     numbers: tuple[int, ...] | None = None
     """The partition numbers that filters allow, for any topic."""
     first_offset: int = 0
@@ -110,7 +109,7 @@ class LogQuery(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
     fails_on_loss: bool = False
     longest: bool = False
-    """Whether to read the longest of several replicas of a partition; otherwise replicas are rejected."""
+    """Whether to read the longest of several replicas; otherwise replicas are rejected."""
     has_headers: bool = True
     """Whether the default schema has the headers column."""
 
@@ -220,7 +219,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def partition_key(folder: Path) -> tuple[str, int]:
-    """Return the topic and partition number in a folder's name; for any other name, the name and -1."""
+    """Return the topic and partition number in a folder's name, or the name and -1 if it has no partition number."""
     name = partition_name(folder.absolute())
     return (name.topic, name.partition) if name else (folder.name, -1)
 
@@ -286,9 +285,8 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
     """Parse an option for offsets: a word such as `earliest` for all partitions, or JSON like {"topic": {"0": 23}}.
 
-    `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
-    option is a word.
+    `words` maps each accepted word to its number in JSON, such as {"earliest": -2}. Partitions with the number of the
+    first word are left out of the result. Returns None if the option is a word.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
@@ -320,7 +318,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse the times, in milliseconds, at which reading begins (`side` is "starting") or ends (`side` is "ending").
+    """Parse the start or end times of a read, in milliseconds. `side` is "starting" or "ending".
 
     As in Spark's Kafka source, a time for all partitions overrides the times of single partitions.
     """

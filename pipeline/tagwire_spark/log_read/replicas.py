@@ -34,14 +34,13 @@ def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option:
 def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Split"]:
     """Return the splits to read: each partition is read from only one folder.
 
-    Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
-    segment has the highest base offset is used. If several folders have this segment, the folder with the largest copy
-    is used.
+    Raises PipelineError if a partition is in several folders. With the option replicas=longest, use the folder whose
+    last segment has the highest base offset or, in a tie, the largest size.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for split in splits:
         folder = folder_name(split.file)
-        # A folder without a partition number in its name can't be a replica, so use its path as the key.
+        # A folder without a partition number can't be a replica.
         key = (split.topic if split.partition >= 0 else folder), split.partition
         by_key.setdefault(key, {}).setdefault(folder, []).append(split)
     chosen: list[Split] = []
@@ -64,8 +63,8 @@ def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Spli
 def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segment"]]]) -> set[str]:
     """Return the folders to leave out of a batch query with the option replicas=longest.
 
-    `partitions` contains (folder, partition, segments) for each copy of each partition. If the shorter copies were not
-    left out, an offset that only the longest copy contains would be reported as lost in the others.
+    `partitions` contains (folder, partition, segments) for each copy of each partition. In a shorter copy, requested
+    offsets of the longest copy would be reported as lost.
     """
     by_key: dict[tuple[str, int], dict[str, tuple[tuple[str, int], str]]] = {}
     for folder, partition, segments in partitions:
@@ -87,5 +86,5 @@ def _real(folder: str) -> str:
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name and size of the last segment file. Names are zero-padded base offsets, so they sort by offset."""
+    """Return the name and size of the last segment file. Names sort by offset."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

@@ -1,7 +1,6 @@
 """Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
-Several splits share an Arrow batch, because an Arrow batch costs Python and Spark more time than reading a small
-segment.
+Several splits share an Arrow batch, because creating one takes longer than reading a small segment.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +41,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
-"""Stands for a missing bound of a split's offsets. It is less than every offset."""
+"""Stands for a missing offset bound of a split. It is less than every offset."""
 _ABORT: Final = bytes(4)
 """The key of an abort marker: version 0 and type 0 (abort), each an int16."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
@@ -100,7 +99,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """Return an error that says that the file is a capture of frames; None if reading failed for another reason."""
+    """Return an error if the file is a capture of frames; otherwise None."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
@@ -118,7 +117,7 @@ def check_number(partition: int, where: str) -> None:
 
 
 class _Rows:
-    """A reader of a task's splits, one after another. It yields the requested rows and columns as Arrow batches."""
+    """Reads a task's splits, one after another. Yields the requested rows and columns as Arrow batches."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -128,7 +127,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # to decode the message, and for error messages
+            self._names += ["value", "offset"]
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
@@ -186,7 +185,7 @@ class _Rows:
         self._begun.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Select the requested rows of an array from the engine. Yield them as a batch for Spark, if there are any."""
+        """Yield the requested rows of an array as a batch for Spark, if there are any."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -252,18 +251,14 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return, for each row, the `first_offset` or `end_offset` (selected by `name`) of its split, plus `more`.
-
-        A `more` of -1 turns the exclusive `end_offset` into an inclusive bound.
-        """
+        """Return the attribute `name` of each row's split, plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield a mask of the rows that are not before the start time, and a mask of the rows before the end time.
+        """Yield masks of the rows that are not before the start time and of the rows before the end time.
 
-        For `level=batch`, the end time is ignored: a batch whose last timestamp is later may still have earlier
-        records.
+        For `level=batch`, the end time is ignored, because a late batch can have early records.
         """
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
@@ -282,7 +277,7 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            # With level=batch, there is no key column to tell abort from commit markers, so check every marker.
+            # With level=batch, there is no key to identify abort markers, so check every marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.misses_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
@@ -307,7 +302,7 @@ class _Rows:
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
-        """Track open transactions, because a transaction that is open at the split's end may be aborted later."""
+        """Track transactions that are open at the split's end, because they can be aborted later."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
             _, begun = self._begun.get(folder_name(split.file), (split, {}))
             if is_control:

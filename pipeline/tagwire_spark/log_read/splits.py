@@ -1,9 +1,8 @@
 """Plan, on the driver, which bytes of which segments each task reads. Planning reads no records.
 
-A split consists of the batches that begin in a byte range, which may start and end anywhere. To find the first batch, a
-task uses the last index entry before the range, provided that a whole batch with the entry's offset is at that
-position. Otherwise the task reads the headers of all batches before the range. So a wrong index costs time but never
-loses a record. The driver reads an index only if a query begins within a segment.
+A split consists of the batches that begin in a byte range, which can start and end anywhere. To find the first batch, a
+task starts at the last index entry before the range, or at the start of the segment if the entry is wrong. So a wrong
+index costs time but never loses a record.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
@@ -44,7 +43,7 @@ class Split(NamedTuple):
     end: int
     """Batches that begin at `start` <= position < `end` belong to the split."""
     hint: tuple[int, int] | None
-    """Position and offset of an index entry at or before the first requested batch, where the search starts."""
+    """Position and offset of an index entry at or before the first requested batch."""
     first_offset: int
     end_offset: int
     """Records with `first_offset` <= offset < `end_offset` are requested."""
@@ -86,8 +85,8 @@ def plan(query: LogQuery) -> list[Split]:
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits that a query needs in one partition folder or segment.
 
-    The caller must check that no commit changes the log folder during this call. A check here would list all partitions
-    of the log folder in each call. Raises PipelineError, for example for damaged logs.
+    The caller must check that no commit changes the log folder during this call. Raises PipelineError, for example for
+    damaged logs.
     """
     splits: list[Split] = []
     with ExitStack() as stack:
@@ -104,8 +103,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
     """Yield the locations that match paths and patterns. Raises PipelineError if there are no folders or segments.
 
-    Two kinds of paths are read only if given exactly, not if a pattern matches them: files that are not segments, and
-    partition folders that a broker is moving or deleting.
+    Patterns don't match files that are not segments, or partition folders that a broker is moving or deleting.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -116,10 +114,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether to read a path that matches a pattern.
-
-    Files other than segments are skipped, and so is anything that a broker is moving or deleting.
-    """
+    """Return whether to read a path that matches a pattern."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -130,10 +125,7 @@ def _counts(path: Path) -> bool:
 
 
 def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
-    """Yield (folder name, partition, segments) for each partition that the query selects.
-
-    For a path that is a segment file, only this segment is yielded.
-    """
+    """Yield (folder name, partition, segments) for each partition or segment that the query selects."""
     for location in log_locations(query.paths, stack, query.storage):
         if location.local.is_file():
             folder = location.partition(location.local.parent)
@@ -144,7 +136,7 @@ def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partit
 
 
 def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
-    """List a path and plan the splits of its segments. Leave out the folders `shorter`, which are shorter replicas."""
+    """List a path and plan the splits of its segments. Leave out the folders in `shorter`."""
     looks = 0
     while True:
         looks += 1
@@ -156,7 +148,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) ->
                     splits += whole_splits(query, _requested(query, location, folders, shorter), location)
             return found, splits
         except (LogPathError, PipelineError) as error:
-            # List the files again if another process has committed a write, or if a broker has removed a listed file.
+            # List the files again after a commit by another process, or if a broker has removed a listed file.
             if rejection(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
@@ -167,8 +159,8 @@ def settled_location(
 ) -> Generator[Sequence[Path]]:
     """Yield a location's partition folders. In the `with` block, no commit can move files in a local location.
 
-    A remote location can't be locked, so PipelineError is raised if its listing shows an unfinished commit. Raises
-    LogPathError if a folder can't be listed.
+    For a remote location, PipelineError is raised if its listing shows an unfinished commit. Raises LogPathError if a
+    folder can't be listed.
     """
     path, list_folders = location.local, list_folders or _folders
     with ExitStack() as stack:
@@ -184,7 +176,7 @@ def settled_location(
         folders = list_folders(location)
         if not path.is_file() and (others := {each.parent for each in folders} - {path}):
             settle(others)
-            folders = list_folders(location)  # list again, because `settle` may have moved files in these folders
+            folders = list_folders(location)  # again, because `settle` can move files
         yield folders
 
 
@@ -195,7 +187,7 @@ def _folders(location: Location) -> Sequence[Path]:
 def check_found(path: str, found: Sequence[Location]) -> None:
     """Raise PipelineError if a path has no segments. The error lists what was found there instead.
 
-    A log folder without segments is accepted if `kafka_log` wrote it, because the DataFrame may have been empty.
+    An empty log folder that `kafka_log` wrote is accepted.
     """
     names: list[str] = []
     for location in found:
@@ -221,10 +213,7 @@ class RequestedSegment(NamedTuple):
 def _requested(
     query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except those whose file names show that they contain no requested rows.
-
-    File names contain base offsets. A segment's offsets are between its base offset and the next segment's.
-    """
+    """Yield the segments of a location, except those that contain no requested rows, according to file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         if location.name_of(folder.path) in shorter:
@@ -246,8 +235,7 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return the topic and partition number of each partition in the locations.
 
-    Returns None if there is only a `_SUCCESS` file, which is what `kafka_log` writes for an empty DataFrame.
-    Raises LogPathError if a folder can't be listed.
+    Returns None if there is only a `_SUCCESS` file. Raises LogPathError if a folder can't be listed.
     """
     roots = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for root in roots for folder in counted_folders(root)}
@@ -269,7 +257,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments of a partition that may have requested rows, according to the base offsets in file names.
+    """Yield the segments of a partition that can have requested rows, according to file names.
 
     Raises PipelineError if requested offsets don't exist, and LogError for damage.
     """
@@ -306,8 +294,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     """Raise PipelineError if a requested offset is after the log's end.
 
     If the option `partial` is set, also set the last segment's end to the start of an unfinished batch. The end of a
-    remote segment without an index is not checked, because finding it would require reading the whole segment. Raises
-    LogError for damage.
+    remote segment without an index is not checked, because that would require a read of the whole segment.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
@@ -315,7 +302,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     is_compared = is_beyond_base and not (is_remote(name) and last.sibling("index") is None)
     if not (query.partial or is_compared):
         return
-    # Ignore damage here, because the task that reads the rows reports it.
+    # Ignore damage here, because a task will report it.
     end = end_of(segments, query.formats, permissive=True)
     assert end is not None
     if query.partial:
@@ -360,14 +347,11 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
-    """Return the position and offset of the index entry at which reading should start.
-
-    Returns None if reading must start at the beginning of the segment.
-    """
+    """Return the position and offset of the index entry at which to start reading; None for the segment's start."""
     if split.first_offset <= (segment.base_offset or 0):
         return None
     try:
         found = segment.index_entry(split.first_offset)
     except (LogError, LogPathError):
-        return None  # without the index, planning takes longer, but the rows are the same
+        return None  # the index only saves time
     return (found.position, found.offset) if found and 0 < found.position < split.end else None

@@ -1,8 +1,8 @@
 """`spark.readStream.format("kafka_log")`: read growing logs as a stream of micro-batches.
 
-As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. Each of these
-offsets is at the end of a batch. The start and end offset of a micro-batch determine its rows, so a restart from a
-checkpoint reads the same rows again. All state is in the checkpoint.
+As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. A micro-batch
+ends at the end of a batch. Its start and end offset determine its rows, so a restart from a checkpoint reads the same
+rows again.
 """
 
 import time
@@ -74,7 +74,7 @@ _LIMITS: Final = {
 
 _TRIES: Final = 3
 _MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
-"""Error conditions that may disappear when the logs are listed again."""
+"""Error conditions that can disappear when the logs are listed again."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -82,8 +82,7 @@ _T = TypeVar("_T")
 def _retried(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
     """Decorate a function so that it is called again after an error, up to a limit.
 
-    A listed segment may have been deleted by retention. The next call lists the logs without that segment, and finds
-    out whether its records were already read. An error that persists is raised.
+    Retention can delete a listed segment. The next call lists the logs again.
     """
 
     @wraps(read_logs)
@@ -159,7 +158,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_retried
     def initialOffset(self) -> dict[str, Any]:
-        """Return the offset at which a query without a checkpoint starts."""
+        """Return the start offset of a query without a checkpoint."""
         logs = self._logs()
         starts = {key: log.end if self.options.starts_latest else log.first for key, log in logs.items()}
         requested = self.query.starts or {}
@@ -178,7 +177,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_retried
     def prepareForTriggerAvailableNow(self) -> None:
-        """Make the query end at the current ends of the logs. Raises PipelineError for a missing partition."""
+        """Let the query end at the current ends of the logs. Raises PipelineError for a missing partition."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -191,7 +190,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # With read_committed, open transactions are excluded, so `log.end` may be before the stream's start.
+        # With read_committed, an open transaction can put `log.end` before the stream's start.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start
@@ -225,7 +224,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, splits = self._listed(query, is_planned=True)
-        # If there are no partitions, the folder is probably not mounted: raise an error even with failOnDataLoss=false.
+        # Without any partition, raise an error even with failOnDataLoss=false: the folder is probably not mounted.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
@@ -244,12 +243,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _listed(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so that no deleted segment goes unnoticed. Raises PipelineError for an unreadable
-        log.
+        Raises PipelineError for an unreadable log.
         """
         found: dict[tuple[str, int], Log] = {}
         splits: list[Split] = []
-        self._trees.close()  # deletes the local mirrors of the previous remote listing
+        self._trees.close()  # deletes the mirrors of the previous listing
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
@@ -272,7 +270,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Unchanged partitions come from a cache.
         """
-        # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
+        # Don't use the cache, because the log start offset is in a file outside the partition's folder.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
@@ -283,7 +281,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
         """Yield the requested partitions at a URL. Raises LogError for damage.
 
-        If a partition's last segment is unchanged since the previous listing, it is not read again.
+        An unchanged last segment is not read again.
         """
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
@@ -295,9 +293,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log; None if it has no segments. The search starts at the last known end.
+        """Return the end of a log; None if it has no segments.
 
-        If the last segment is unchanged (`state`), the known end is returned. Raises LogError for damage.
+        The search starts at the last known end. Raises LogError for damage.
         """
         if not partition.segments:
             return None
@@ -318,7 +316,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
         """Return a partition's Log up to `end`; None if `end` is None. Raises PipelineError for a bad folder name.
 
-        Also sets the `end` of the partition's last segment, so that its readers stop there.
+        Also sets the `end` of the partition's last segment.
         """
         if end is None:
             return None
@@ -368,10 +366,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:
-    """Return whether a missing segment was deleted: its folder still exists, and the log now begins after the split.
-
-    Returns False if the folder is also missing, because then the worker may not have mounted it.
-    """
+    """Return whether a missing segment was deleted: its folder still exists, and the log now begins after the split."""
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:
         try:
@@ -384,7 +379,7 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Raise PipelineError if a path, or a match of a pattern, is a single segment.
+    """Raise PipelineError if a path or pattern matches a single segment.
 
     A stream can't follow a single segment, because new records are written to other files.
     """

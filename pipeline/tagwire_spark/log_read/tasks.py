@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""Approximate maximum number of tasks per read. The driver pickles every task, so large reads get larger tasks."""
+"""Approximate maximum number of tasks per read, limited because the driver pickles every task."""
 _OPENING: Final = 1 << 17
-"""Cost of opening a local segment, as the number of bytes that a task could read in the same time."""
+"""Cost of opening a local segment, as a number of bytes read."""
 _FETCHING: Final = 1 << 20
-"""Cost of opening a remote segment, as the number of bytes that a task could read in the same time."""
+"""Cost of opening a remote segment, as a number of bytes read."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
@@ -37,14 +37,14 @@ def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
 
 
 def _parts(split: Split, step: int) -> Iterator[Split]:
-    """Cut a segment into splits of `step` bytes. Only the first split keeps the hint about where to start reading."""
+    """Cut a segment into splits of `step` bytes. Only the first split keeps the hint."""
     if is_remote(split.file) and split.offset_index is None:
-        step = split.end  # one split: without an index, each task would fetch all bytes before its split
+        step = split.end  # without an index, each task would fetch all bytes before its split
     begin = split.hint[0] if split.hint else 0
-    last = split.end - step // 8  # a remainder of less than an eighth becomes part of the last split
+    last = split.end - step // 8  # a small remainder becomes part of the last split
     starts = range(begin + step, last, step) if split.end else ()
     if not starts:
-        # Unless it is the log's last segment, an empty segment also gets a task, which checks for missing records.
+        # A task for an empty segment checks for missing records, unless the segment is the log's last.
         if split.end or split.next_base != NO_OFFSET:
             yield split
         return
@@ -58,7 +58,7 @@ def _bytes(split: Split) -> int:
 
 
 def grouped(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Group splits into tasks. Small splits share a task, because a task costs more than reading a small segment."""
+    """Group splits into tasks. Small splits share a task."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:

@@ -1,15 +1,12 @@
 """Find the offset at which a partition reaches a time (`startingOffsetsByTimestamp`, `endingOffsetsByTimestamp`).
 
 As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time. Everything after
-that record is read, even records with earlier timestamps. Segments that are entirely earlier, according to their time
-index, are skipped.
+that record is read, even records with earlier timestamps.
 
-An entry in a `.timeindex` means that no record up to its offset has a later timestamp. An index that is damaged or
-belongs to another segment must not hide records, so an entry is used only if the batch with its offset has exactly the
-entry's timestamp as its maximum.
+An entry in a `.timeindex` means that no record up to its offset has a later timestamp. A wrong index must not hide
+records, so an entry is used only if the batch with its offset has the entry's timestamp as its maximum.
 
-File modification times can't be used instead, because producers set record timestamps. The index can't help to find the
-end of a time range, because early timestamps can follow late ones.
+File modification times can't be used instead, because producers set record timestamps.
 """
 
 from collections.abc import Iterator
@@ -29,7 +26,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.options import invalid
 
 _HEADS: Final = 64
-"""Maximum number of batch headers to read when searching for the offset of a time index entry."""
+"""Maximum number of batch headers to read for the offset of a time index entry."""
 
 
 class Earlier(NamedTuple):
@@ -42,7 +39,7 @@ class Earlier(NamedTuple):
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
-    """Return the query for one partition, with its start and end times replaced by offsets.
+    """Return the query for one partition, with offsets in place of start and end times.
 
     Raises PipelineError if the log is damaged and, with `future_is_error`, if all records are before the start time.
     """

@@ -1,4 +1,4 @@
-"""Check that a stream still reads the same logs: compare topic IDs and leader epochs with those in its offset."""
+"""Check topic IDs and leader epochs, to detect that a stream's logs were replaced."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 
 
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
-    """Raise PipelineError if a topic was recreated, or if a log was truncated and then continued with other records.
+    """Raise PipelineError if a topic was recreated, or if a log was truncated and continued with other records.
 
     If `fails` is false, no error is raised, and a recreated topic is read from its beginning. Returns True if any topic
     was recreated.
@@ -47,8 +47,8 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
 def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends: Ends, *, fails: bool) -> Ends:
     """Return `ends`, the end offsets of a micro-batch, without those of recreated topics.
 
-    A restarted stream plans its last micro-batch again, up to the stream offset `end` in the checkpoint. If a topic was
-    recreated in the meantime, its old end offsets are meaningless. Raises PipelineError like `check_same`.
+    A restarted stream plans its last micro-batch again. Old end offsets of a recreated topic are meaningless. Raises
+    PipelineError like `check_same`.
     """
     check_same(logs, end, dict(ends), fails=fails)
     others = _other_ids(logs, end)
@@ -60,8 +60,8 @@ def _other_ids(
 ) -> dict[tuple[str, int], tuple[str, str]]:
     """Return the partitions whose topic ID has changed, each with its current ID and its ID in a stream offset.
 
-    A partition without an ID counts as having the ID of the topic's other partitions, because a broker writes the ID
-    some time after it has created a partition.
+    A partition without an ID gets the ID of the topic's other partitions, because a broker writes the ID after it has
+    created the partition.
     """
     of_topics = {topic: log.topic_id for (topic, _), log in logs.items() if log.topic_id}
     pairs = {

@@ -1,4 +1,4 @@
-"""Find the end of the next micro-batch: where a limit of rows, bytes or segments is reached, or the logs end."""
+"""Find the end of the next micro-batch, given a limit of rows, bytes or segments."""
 
 import json
 from bisect import bisect_right
@@ -15,11 +15,11 @@ from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
 Offsets = dict[str, dict[str, int]]
-"""A stream's offset as Spark stores it: maps a topic to a dict from partition number to the next record's offset."""
+"""A stream offset as Spark stores it, such as {"orders": {"0": 23}}."""
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys for topic IDs and the last records' leader epochs in a stream's offset. Topic names have no colon."""
+"""Keys for topic IDs and leader epochs in a stream offset. Topic names have no colon."""
 
 
 class Log(NamedTuple):
@@ -32,7 +32,7 @@ class Log(NamedTuple):
     name: str
     """Path or URL of the folder."""
     topic_id: str = ""
-    """The topic ID in `partition.metadata`; a recreated topic has another ID."""
+    """The topic ID in `partition.metadata`; a recreated topic has a different ID."""
     epochs: tuple[tuple[int, int], ...] = ()
     """Leader epochs, each with its first offset."""
     log_end: int = 0
@@ -47,7 +47,7 @@ class Log(NamedTuple):
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
     """Return the offset at which a micro-batch ends, for each partition.
 
-    Without a limit, this is the end of the log; otherwise, the partition's share of the limit is used up there.
+    Without a limit, a micro-batch ends at the end of the log.
     """
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
@@ -71,7 +71,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # can't find where a damaged log reaches the limit, so read to its end
+                continue  # read a damaged log to its end
             ends[key] = min(end, log.end)
     return ends
 
@@ -88,8 +88,8 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
     """Divide a strict limit among the partitions. Return each partition's share.
 
-    The order of the partitions is random, with the stream offset as the seed, so it changes with each micro-batch. In a
-    fixed order, growing partitions could make others wait for a long time.
+    The order of the partitions is random, because in a fixed order, growing partitions could make others wait. The
+    stream offset is the seed.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)
@@ -116,8 +116,7 @@ def spark_offset(
 ) -> dict[str, Any]:
     """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings.
 
-    A topic without an ID keeps the ID in the `earlier` offset. If the earlier ID were lost, the stream would not notice
-    that the topic was recreated.
+    A topic without an ID keeps the ID in `earlier`, so that the stream notices when the topic is recreated.
     """
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):

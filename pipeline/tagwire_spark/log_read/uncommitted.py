@@ -1,8 +1,7 @@
 """Find the records of a partition that are in aborted or open transactions.
 
-Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. They also write
-snapshots of the producer state, so reading batch headers begins at the latest snapshot or, if there is none, at the
-start of the log.
+Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. Batch headers are
+read from the latest producer snapshot on, or from the start of the log.
 """
 
 from bisect import bisect_right
@@ -37,7 +36,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 
 
 class _Header(NamedTuple):
-    """The columns of batch headers that are needed to follow transactions."""
+    """The batch header fields needed to follow transactions."""
 
     base_offset: int
     last_offset: int
@@ -48,7 +47,7 @@ class _Header(NamedTuple):
 
 
 _SMALL: Final = 1 << 12
-"""Up to this number of bytes, Python reads batches faster than the native engine, which has to create Arrow arrays."""
+"""Up to this number of bytes, Python reads batches faster than the native engine."""
 
 
 class Transactions(NamedTuple):
@@ -59,7 +58,7 @@ class Transactions(NamedTuple):
     stable: int
     """First offset of the earliest open transaction; greater than every offset if none is open."""
     indexed_to: int = 0
-    """Below this offset, aborted transactions are known only from transaction indexes; batches were not read."""
+    """Below this offset, aborted transactions are known only from transaction indexes."""
 
     def within(self, base: int, end: int) -> "Transactions":
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
@@ -71,7 +70,7 @@ class Transactions(NamedTuple):
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Return whether a batch is in a transaction that was aborted or may still be open."""
+        """Return whether a batch is in an aborted or open transaction."""
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:
@@ -89,7 +88,7 @@ class _Reached(NamedTuple):
     end: int
     """End position of the last batch."""
     sum: int
-    """Checksum of the last batch. If the file now has other bytes there, the log was truncated and rewritten."""
+    """Checksum of the last batch. If it has changed, the log was truncated and rewritten."""
     offset: int
     """The offset after the last batch."""
     running: dict[int, int]
@@ -97,7 +96,7 @@ class _Reached(NamedTuple):
 
 
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
-"""Progress in each partition, cached because a stream needs it at each trigger, and reading a whole log is slow."""
+"""Cached progress in each partition, which a stream needs at each trigger."""
 _MOST: Final = 10_000
 _PASSES: Final[dict[Any, Pass]] = {}
 """Maps formats and limits to a batch header reader. Readers are reused, because each of them allocates buffers."""
@@ -106,10 +105,10 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Raise PipelineError for an abort marker that the index lacks, if its transaction has records in the partition.
+    """Raise PipelineError if an abort marker is missing from the index and its transaction has records.
 
-    `producer_id` and `offset` are those of the marker. `of_logs` caches the transactions found in each folder's
-    batches. Raises LogError if the log can't be read.
+    `producer_id` and `offset` are the marker's. `of_logs` caches the transactions found in each folder's batches.
+    Raises LogError if the log can't be read.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -126,14 +125,14 @@ def check_abort(
 def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
     """Raise PipelineError if a task returned records of a transaction whose abort marker follows the task's split.
 
-    This happens only if the transaction index is incomplete. `begun` contains the transactions that are open at the end
-    of the split: it maps producer IDs to an offset in the transaction. Raises LogError if a later batch is unreadable.
+    This happens only if the transaction index is incomplete. `begun` maps producer IDs to an offset in the transaction
+    that is open at the end of the split. Raises LogError if a later batch is unreadable.
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
         location = folder_location(folder_name(split.file), stack, query.storage)
         partition = location and location.partition(location.local)
-        permissive = query._replace(permissive=True)  # if damage is in the requested range, another task reports it
+        permissive = query._replace(permissive=True)  # another task reports damage
         for _, scan, headers in _headers(partition, min(begun.values()), permissive, None) if partition else ():
             for header in headers:
                 producer_id, offset = header.producer_id, header.base_offset
@@ -190,7 +189,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions. Merge overlapping ones: the index and the log may give one transaction different offsets."""
+    """Sort transactions. Merge overlapping ones, because the index and the log can disagree about offsets."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -204,9 +203,9 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    A list may leave out batches that are neither transactional nor control batches. It ends with the last batch that
-    was read, which may occur twice. Raises LogError for damage, unless the query is permissive. Invalid bytes at the
-    end of the log are ignored, because they may be an unfinished batch.
+    Some batches that are neither transactional nor control batches are left out. A list ends with the last batch read,
+    which can occur twice. Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the
+    log are ignored: they can be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):
@@ -253,17 +252,14 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """From an Arrow batch of headers, select those of transactional and control batches.
-
-    Append the last header, which shows how far the log has been read.
-    """
+    """Return the headers of transactional and control batches, and the last header."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return a partition's cached progress; None if nothing is cached, or if the last batch read has since changed."""
+    """Return a partition's cached progress; None if nothing is cached, or if the last batch has changed."""
     known = _REACHED.get(key)
     if known is None:
         return None
@@ -272,7 +268,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
         with segment.opened() as data:
             if crc32(data[known.position : known.end]) == known.sum:
                 return known
-    except (StopIteration, TagwireError):  # the segment no longer exists, or can't be read
+    except (StopIteration, TagwireError):
         pass
     del _REACHED[key]
     return None
@@ -280,7 +276,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 
 @lru_cache
 def _marker_type(key: bytes | None, value: bytes | None) -> str:
-    """Return the type of a control record. It is cached, because most markers have the same bytes."""
+    """Return the type of a control record, cached because most markers have the same bytes."""
     return control_record(Record(0, 0, key, value)).type
 
 

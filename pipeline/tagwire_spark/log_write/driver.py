@@ -49,11 +49,11 @@ from tagwire_spark.log_write.target import LogTarget
 _AT_ONCE: Final = 8
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy suggested in errors about a baseOffset that the log already contains."""
+"""The remedy for errors about a baseOffset that the log already contains."""
 
 
 class Staged(WriterCommitMessage):
-    """A task's message to the driver: the segments that the task staged, and the micro-batch they belong to."""
+    """A task's message to the driver: the segments that the task staged, and their micro-batch."""
 
     def __init__(
         self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
@@ -65,7 +65,7 @@ class Staged(WriterCommitMessage):
 
 
 class LogWriter(DataSourceArrowWriter):
-    """A batch write of a DataFrame. The driver creates it, and Spark copies it to each task."""
+    """A batch write of a DataFrame. Spark copies it to each task."""
 
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
@@ -110,7 +110,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote another micro-batch."""
         batch = _batch_of(messages)
-        if batch is None:  # the micro-batch had no tasks, so there is nothing to commit
+        if batch is None:  # the micro-batch had no tasks
             return
         if batch.number != batchId:
             raise PipelineError(
@@ -126,22 +126,22 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Remove the staged files after a failure, on the driver. The next commit removes any that are left."""
+        """Remove the staged files after a failure, on the driver. The next commit removes files that are left."""
         if batch := _batch_of(messages):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job that stages a micro-batch. If Spark repeats the micro-batch, it gets the same job."""
+        """Return the job that stages a micro-batch. A repeated micro-batch gets the same job."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
 class _CommittedBefore(Exception):
-    """Raised in a task if its micro-batch is already committed, for example by a driver that died after the commit."""
+    """Raised in a task if its micro-batch is already committed."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # check last: a later commit removes the new folder
+    if is_before(batch, noted_batches(job)):  # a later commit removes the new folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -149,12 +149,12 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch that the tasks have written, or None if no task has sent a message to the driver."""
+    """Return the micro-batch that the tasks have written, or None without messages."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
-    """Return whether a job ID belongs to this micro-batch, or to an earlier micro-batch of the same query."""
+    """Return whether a job ID belongs to `batch` or an earlier micro-batch of its query."""
     query, _, number = id.rpartition("-")
     return query == batch.query and number.isdecimal() and int(number) <= batch.number
 
@@ -189,7 +189,7 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_order):  # without offsets, segments stay in task order
+        for segment in sorted(self.segments, key=_order):  # segments without offsets stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:

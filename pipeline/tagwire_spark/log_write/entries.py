@@ -1,4 +1,4 @@
-"""Convert the rows of a write from Arrow to records, and to properties of the batches that will contain them."""
+"""Convert Arrow rows to records and batch properties."""
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
@@ -15,7 +15,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class Facts(NamedTuple):
-    """The batch properties that all records of a batch share, such as topic, format, codec and producer."""
+    """The properties of a batch, such as topic, format, codec and producer."""
 
     topic: str
     partition: int
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """Sequence number that offset 0 would have: (sequence number - offset) mod 2^31; -1 without sequence numbers."""
+    """Sequence number of offset 0, computed mod 2^31; -1 without sequence numbers."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
@@ -79,8 +79,8 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
-    `has_tombstones` means that the format has a tombstone flag. In other formats, null values mark tombstones; only a
-    `tombstone` that contradicts the value is kept, so that encoding rejects the record.
+    `has_tombstones` means that the format has a tombstone flag. In other formats, null values mark tombstones, and only
+    a `tombstone` that contradicts the value is kept, so that encoding rejects the record.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
@@ -110,7 +110,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return each row's value: `option` if it is set, otherwise the column's value. `default` replaces a null."""
+        """Return `option` for each row if it is set, otherwise the column's value. `default` replaces a null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -173,7 +173,7 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return (sequence number - offset) mod 2^31 for each row, as in `Facts.sequence_at_zero`; -1 if unknown."""
+        """Return (sequence number - offset) mod 2^31 for each row; -1 if unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

@@ -1,7 +1,6 @@
 """Read the existing log that a write continues or replaces: its end, its open transactions, and its files.
 
-A write is rejected if the log contains batches of another format with the same magic byte, because readers could not
-tell the two formats apart.
+A write is rejected if the log contains batches of a different format with the same magic byte.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -21,11 +20,11 @@ from tagwire_spark.log_read.ends import LogEnd, end_of
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)
-"""Files that stay when a partition is overwritten, because the topic ID doesn't change."""
+"""Files that stay when a partition is overwritten."""
 
 
 class ExistingLog(NamedTuple):
-    """A partition's log in the log folder at `root`, a path or URL. It may not exist yet."""
+    """A partition's log in the log folder at `root`, a path or URL. It need not exist."""
 
     root: str
     name: str
