@@ -1,7 +1,6 @@
 """Check and convert the options of functions and sources, which Spark passes as strings.
 
-As in Spark's own sources, option names are not case-sensitive. Unknown names are rejected, because a misspelled option
-would silently have no effect.
+As in Spark's own sources, option names are not case-sensitive. Unknown names are rejected.
 """
 
 import json
@@ -31,7 +30,7 @@ def invalid(text: str) -> PipelineError:
 
 
 class Options:
-    """Options, looked up by name, ignoring case. The constructor raises PipelineError for a name not in `known`."""
+    """Options whose names are not case-sensitive. The constructor raises PipelineError for a name not in `known`."""
 
     def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
         self._names = {name.lower(): name for name in known}
@@ -56,7 +55,7 @@ class Options:
         return name.lower() in self._values
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """Return the choice that equals the option's value, ignoring case. The first choice is the default."""
+        """Return the choice that equals the option's value, ignoring case; by default, the first choice."""
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:

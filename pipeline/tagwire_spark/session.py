@@ -1,12 +1,10 @@
 """Settings that make Python fast in a Spark session, and the session of a `tagwire spark` command.
 
-These settings are based on measurements with PySpark 4.3. A small task costs 25 ms over loopback TCP, but only 4 to 5
-ms over a Unix socket. Python sources can push down filters only if a setting enables it. By default, Arrow in the JVM
-checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Functions with
-columnar input (the default since 4.3) make rows from Parquet a third more expensive.
+Measurements with PySpark 4.3: A small task takes 25 ms over loopback TCP, but only 4 to 5 ms over a Unix socket.
+Arrow's bounds checks in the JVM take a third of Spark's time for rows from Python. Functions with columnar input (the
+default since 4.3) make rows from Parquet a third more expensive.
 
-Two settings repeat Spark's defaults: workers are reused, and functions are not pipelined. A new worker process for each
-task would be costly, and pipelined functions sometimes fail with reused workers.
+Pipelined functions, which are off by default, sometimes fail with reused workers.
 """
 
 import gc
@@ -34,17 +32,16 @@ _SETTINGS: Final = {
 _JAVA_OPTIONS: Final = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Options for the JVMs of the driver and the executors. A JVM that is already running ignores them."""
 _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.session.timeZone": "UTC"}
-"""Settings for commands that start Spark themselves. Logging is off, since the command reports task errors."""
+"""Settings for commands that start Spark themselves. Logging is off, because commands report task errors."""
 
 
 def spark_conf() -> dict[str, str]:
     """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
-    Local workers run the driver's interpreter. Remove `spark.pyspark.python` if the workers' interpreter has another
-    path. Append your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`.
+    Remove `spark.pyspark.python` if the workers' interpreter has a different path. Append your own JVM options to those
+    in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`.
 
-    To find data sources, Spark runs the first `python3` on the PATH, which may be another interpreter. To prevent this,
-    the function sets PYSPARK_PYTHON in the environment, unless it is already set.
+    Sets PYSPARK_PYTHON in the environment if it is unset, so that Spark uses this interpreter to find data sources.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
@@ -57,8 +54,8 @@ def session_of_command(
 ) -> Generator[SparkSession]:
     """Yield a Spark session for one command, and stop it afterwards.
 
-    If `remote` is given, the session uses this Spark Connect server. If `spark-submit` started this process, its
-    session is used. In all other cases, Spark runs on `master` (default: local). Raises PipelineError if Spark fails.
+    If `remote` is given, use this Spark Connect server. If `spark-submit` started this process, use its session. In all
+    other cases, run Spark on `master` (default: local). Raises PipelineError if Spark fails.
     """
     with spark_errors_converted():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -66,7 +63,7 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            if sys.stderr.isatty():  # overwrite the progress bar that a failed job leaves on the screen
+            if sys.stderr.isatty():  # overwrite a failed job's progress bar
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 

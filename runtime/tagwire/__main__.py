@@ -1,6 +1,6 @@
 """Run the command line as `python -m tagwire`, for environments without the `tagwire` script on PATH.
 
-No module of the runtime may import `tagwire_cli`, which needs third-party libraries, so `runpy` runs it by its name.
+`runpy` runs `tagwire_cli` by name, because the runtime must not import `tagwire_cli`.
 """
 
 import runpy

@@ -91,6 +91,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats that a log may contain if batches in the format `written` are appended to it."""
+    """Return the formats that a log may contain before batches in `written` are appended."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

@@ -1,7 +1,6 @@
-"""Identify the micro-batch of a write, so that repeating the write has no effect. Also detect writes by saveAsTable.
+"""Identify the micro-batch of a write, so that repeating the write has no effect.
 
-Spark gives a repeated micro-batch the same number, and a query keeps its ID as long as it keeps its checkpoint. A
-commit's manifest stores the number of each query's last micro-batch. All micro-batches up to that number count as
+A commit's manifest stores the number of each query's last micro-batch. All micro-batches up to that number count as
 written.
 """
 
@@ -21,7 +20,7 @@ _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 _EXECUTION: Final = "spark.sql.execution.id"
 _ROOT: Final = "spark.sql.execution.root.id"
-"""Local properties that Spark sets for tasks. It sets the first three only for tasks of micro-batches."""
+"""Local properties that Spark sets for tasks, the first three only for micro-batches."""
 
 
 class MicroBatch(NamedTuple):
@@ -30,7 +29,7 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Spark's run ID, which changes each time the query is started; empty if it is unknown or not needed."""
+    """Spark's run ID, which changes with each start of the query; empty if it is unknown or not needed."""
 
 
 def batch_of_stream() -> MicroBatch:
@@ -39,7 +38,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # Leave `run` empty, so that rows aren't compared: a query has one sink, so a batch written twice is a repetition.
+    # An empty `run` means that rows aren't compared: a query has one sink, so a second write is a repetition.
     return MicroBatch(query, int(number))
 
 
@@ -57,8 +56,7 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 def reject_table() -> None:
     """Raise PipelineError if this task belongs to saveAsTable, because Spark could not read the resulting table.
 
-    The options don't reveal saveAsTable, but its write runs inside the command that creates the table. Apart from
-    writes in foreachBatch, no other write runs inside another command.
+    Only saveAsTable and writes in foreachBatch run inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:
@@ -71,21 +69,20 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return local properties of the current Spark task; "" for a property that isn't set, and outside of tasks."""
+    """Return local properties of the current Spark task; "" for a property that isn't set."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether the last manifest, in `before`, lists this micro-batch or a later one of the same query."""
+    """Return whether the manifest `before` lists this micro-batch or a later one of its query."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Return whether a micro-batch has already been committed and needn't be written again.
 
-    Raises PipelineError if this run of the query has committed the batch with other rows, because the new rows would be
-    lost.
+    Raises PipelineError if this run of the query has committed the batch with other rows.
     """
     if not is_before(batch, before):
         return False

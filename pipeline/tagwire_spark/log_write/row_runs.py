@@ -1,7 +1,7 @@
 """Convert rows of an Arrow batch to records without creating Python objects.
 
 A run is a series of rows in format v2 with the same batch properties. All other rows are converted one by one
-(`entries`). If a run can't be written, its rows are also converted one by one, to find the invalid value.
+(`entries`), and so are the rows of an invalid run.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
-"""Stands for a null `baseOffset` when rows are compared. It is an offset that no row has."""
+"""Stands for a null `baseOffset` in comparisons. No row has this offset."""
 _FEWEST: Final = 16
-"""Minimum average number of rows per run; for shorter runs, converting row by row is faster."""
+"""Minimum average number of rows per run."""
 _DEFAULTS: Final = {
     "topic": "",
     "partition": 0,
@@ -36,7 +36,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""Maps columns that set batch properties to their defaults, which replace nulls."""
+"""Maps columns with batch properties to the defaults that replace nulls."""
 
 
 class RowRun(NamedTuple):
@@ -88,7 +88,7 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return a flat column's Arrow buffers and the position of row `start` in them, for C code."""
+    """Return a flat column's Arrow buffers and the position of row `start`, for C code."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 
@@ -100,7 +100,7 @@ def _headers_of(batch: Any) -> Any:
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """Split an Arrow batch into runs of rows that C code can convert; None if rows must be converted one by one."""
+    """Split an Arrow batch into runs of rows; None if C code can't convert them."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)
@@ -162,7 +162,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return (sequence number - offset) mod 2^31, the same for all rows of a batch; -1 without sequence numbers."""
+    """Return (sequence number - offset) mod 2^31; -1 without sequence numbers."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

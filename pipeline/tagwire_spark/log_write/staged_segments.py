@@ -1,7 +1,4 @@
-"""Write the segments of a partition in a task, with their indexes, and describe them for the driver.
-
-This module decides when a segment is full, which indexes it gets, and whether its offsets can be changed later.
-"""
+"""Write the segments of a partition in a task, with their indexes, and describe them for the driver."""
 
 import mmap
 from array import array
@@ -23,7 +20,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """A segment that a task has written, as the task describes it to the driver."""
+    """A task's description of a segment for the driver."""
 
     log: str
     """The name of the partition's folder, such as `orders-0`."""
@@ -41,13 +38,13 @@ class StagedSegment(NamedTuple):
     """Whether the segment has transactional batches or markers."""
     format: str
     first_record: int
-    """The offset of the first record; the batch that contains it may begin earlier."""
+    """The offset of the first record. The batch can begin earlier."""
     content: int
-    """The `content_sum` of the records. Its total per partition shows whether two writes contain the same rows."""
+    """The `content_sum` of the records."""
     is_numbered: bool = False
-    """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
+    """Whether the rows came without offsets, so the segment can be renumbered."""
     offset_positions: str | None = None
-    """A file that lists where each batch's base offset is in the segment; None if the segment can't be renumbered."""
+    """A file with the position of each batch's base offset; None if the segment can't be renumbered."""
 
 
 class Segments:
@@ -116,7 +113,7 @@ class Segments:
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
         """Store a base offset's file position. If the batch can't be renumbered, set `offset_positions` to None."""
         at = offset_position(batch)
-        # Transactional batches can't be renumbered, because the offsets in the transaction index would not change.
+        # Transactional batches can't be renumbered, because the transaction index would not change.
         if at is None or batch.is_transactional:
             self.offset_positions = None
         elif self.offset_positions is not None:
@@ -147,11 +144,9 @@ class Segments:
         return self.transactions
 
 
-# Assign offsets to rows without offsets. Each task numbers its rows of a partition, starting at the log end offset, so
-# several tasks may assign the same offsets. The driver then puts the tasks' segments in order and renumbers them, which
-# changes only the 8-byte base offset of each batch. This requires that no checksum covers the base offset, and that all
-# other offsets in the batch are relative to it. Offsets in index files are relative to the segment's first offset, so
-# only the names of index files change.
+# Assign offsets to rows without offsets. Each task numbers its rows from the log end offset, so several tasks may
+# assign the same offsets. The driver then renumbers the segments, which changes only the 8-byte base offset of each
+# batch. No checksum may cover the base offset, and all other offsets in the batch and in index files must be relative.
 
 _OFFSET: Final = Struct(">q")
 
@@ -170,14 +165,14 @@ def _offset_position(name: str, is_compressed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    # In compressed batches of magic 0, renumbering would also have to change the offsets of the messages inside.
+    # In compressed batches of magic 0, the offsets of the messages inside would also have to change.
     if format.records is None and format.magic == 0 and is_compressed:
         return None
     return format.header_positions.offset_at
 
 
 def offset_positions_file(segment: Path) -> Path:
-    """Return the path of the file that lists the positions of all base offsets in a staged segment."""
+    """Return the path of the file with the positions of all base offsets in a staged segment."""
     return segment.with_name(f"places-{segment.stem}")
 
 
@@ -192,7 +187,7 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
-    """Add `shift` to all offsets of a segment, and return the new description of the segment."""
+    """Add `shift` to all offsets of a segment, and return the new StagedSegment."""
     if not shift:
         return segment
     if segment.offset_positions is None:

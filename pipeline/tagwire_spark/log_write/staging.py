@@ -1,11 +1,10 @@
-"""Write the output of a task: its rows, as batches in segments, in the attempt's folder.
+"""Write a task's rows as batches in segments, in the attempt's folder.
 
-For logs in object storage, that folder is local to the worker, and segments are uploaded when they are full. Nothing is
-sorted here: the rows of each partition must come in offset order. Rows of different partitions may alternate. All open
-batches share a memory limit, and only a few files are open at a time.
+For logs in object storage, that folder is local to the worker, and full segments are uploaded. Nothing is sorted: the
+rows of each partition must come in offset order. Rows of different partitions may alternate. All open batches share a
+memory limit, and only a few files are open at a time.
 
-Rows without offsets are numbered from the end of the log. Other tasks may assign the same offsets, so the driver may
-have to move segments to later offsets (`numbered`).
+Rows without offsets are numbered from the end of the log. The driver can renumber them later (`numbered`).
 """
 
 import re
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
 
-# A checksum over records, to detect whether two writes of a micro-batch have the same content.
+# A checksum over records, to compare two writes of a micro-batch.
 #
 # The sum does not depend on the order, batches or offsets of the records. It covers each record's key, value and
 # headers as encoded in format v2.
@@ -58,14 +57,14 @@ _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
 """Matches the name of a partition folder with a valid topic name."""
 _HEADER_SIZE: Final = 61
 _RECORD_SIZE: Final = 34
-"""The most bytes that a record in any format needs in addition to its key, value and headers."""
+"""Maximum size of a record in any format, in bytes, without its key, value and headers."""
 _RECORD_HEADER_SIZE: Final = 10
 _OBJECT_SIZE: Final = 200
 """Memory overhead of a record object, in bytes."""
 _OPEN_BYTES: Final = 64 << 20
 """Memory limit for the open batches of all partitions except the current one, in bytes."""
 _OPEN_FILES: Final = 64
-"""If a task writes more partitions than this, it closes a partition's file when rows of another partition follow."""
+"""A task that writes more partitions than this keeps only the current partition's file open."""
 
 
 class Output:
@@ -129,7 +128,7 @@ class Output:
         self._held -= self.current.held
 
     def _end_fullest(self) -> None:
-        """End the largest open batches until half of the memory limit is free, to delay reaching the limit again."""
+        """End the largest open batches until half of the memory limit is free."""
         for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
             self._held -= log.held
             log.end_batch()
@@ -147,7 +146,7 @@ class Output:
 
 
 class _Log:
-    """A partition that a task writes, with its open batch and segments. `before` is the log to extend, if any."""
+    """A partition that a task writes. `before` is the log to extend, if any."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -254,7 +253,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # An original batch may be written as two batches; then only the first one has the original base offset.
+        # If an original batch is written as two batches, only the first has the original base offset.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {
@@ -271,7 +270,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Accept null values without KIP-87's tombstone flag in rows with offsets, which are copied from a log.
+            # Rows with offsets are copied from a log: accept null values without KIP-87's tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

@@ -1,8 +1,8 @@
 """Parse the options of a write to `kafka_log`, and check its columns.
 
 Columns have the same names as in a read, so rows that were read can be written again. Only `value` is required. An
-option sets a value for all records; a column sets it for each record. If there is no option and no column for a value,
-records get a producer's default.
+option sets a value for all records; a column sets it for each record. Without an option or column, records get a
+producer's default.
 """
 
 from typing import Any, Final, NamedTuple
@@ -35,7 +35,7 @@ WRITE_OPTIONS: Final = (
     "leftoverHours",
 )
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
-"""Options that a stream writer rejects, because it always appends, and Spark numbers its micro-batches."""
+"""Options that a stream writer rejects."""
 _OF_STREAMS: Final = ("checkpointLocation", "queryName")
 """Spark's own options for streams, which are ignored here."""
 _BATCH_BYTES: Final = 16384
@@ -70,15 +70,15 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
     "position": _INTEGERS,
     "headerNames": (ArrayType,),
 }
-"""The allowed columns, with their types. The last four are ignored: they describe a record that was read."""
+"""The allowed columns, with their types. The last four are ignored."""
 
 
 _HEADERS: Final = "includeHeaders"
-"""An option without effect. Like Spark's Kafka sink, this sink writes headers whenever there is a headers column."""
+"""An option without effect: headers are written whenever there is a headers column."""
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the write's options. If an option is None, a column or default applies."""
+    """The log folder or URL to write to, and the options of the write."""
 
     root: str
     format: str | None = None
@@ -101,12 +101,12 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns such as baseOffset determine where a batch ends. False if an option sets the batch size."""
+        """Whether columns such as baseOffset, not options, determine where a batch ends."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property
     def most_bytes(self) -> int:
-        """The maximum size, in bytes before compression, of a batch with more than one record."""
+        """The maximum size of a batch with several records, in bytes before compression."""
         return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
 
 

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this is a gap in a network capture. The request or response then has an error, but no bytes."""
+        """Whether this is a gap in a network capture, with an error but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
@@ -42,8 +42,7 @@ class Side(NamedTuple):
 def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Exchange]:
     """Yield each exchange as soon as it is complete. At the end, yield the frames whose counterpart is missing.
 
-    A response may be captured before its request. Frames stay in memory until their counterpart is read. A gap in a
-    capture is yielded as a separate exchange.
+    A response can be captured before its request. A gap in a capture is yielded as a separate exchange.
     """
     pairing = Pairing[CapturedFrame](registry)
     early: dict[Any, list[CapturedFrame]] = {}
@@ -76,7 +75,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may answer a request. If the capture stores the response's API, the APIs must match."""
+    """Return whether a response can answer a request. If the capture stores the response's API, the APIs must match."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -88,7 +87,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
     """Convert an exchange to a table row without the column `file`. `position` is used only in error messages.
 
-    `body` is the form in which message bodies are returned: json, bytes or none.
+    `body` is the form of message bodies: json, bytes or none.
     """
     request, response = exchange
     first = request or response
@@ -127,7 +126,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the request's API key and version. If the request is missing, return those stored with the response."""
+    """Return the request's API key and version, or those stored with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
@@ -136,7 +135,7 @@ def _api(exchange: Exchange) -> tuple[int | None, int | None]:
 
 
 def _correlation_id(frame: CapturedFrame) -> int | None:
-    """Return the correlation ID, which has the same position in all header versions; None if the frame is too short."""
+    """Return the correlation ID; None if the frame is too short."""
     start = 4 if frame.is_request else 0
     data = frame.data[start : start + 4]
     return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
@@ -169,7 +168,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            # Reject an unknown API: without its header version, the start of the body can't be found.
+            # Reject an unknown API, because the start of the body depends on the header version.
             registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
@@ -203,7 +202,7 @@ def _json(frame: Any) -> str:
 
 
 def rejected(row: dict[str, Any], file: str) -> PipelineError | None:
-    """Return a PipelineError for a row with a request or response that could not be decoded; None for any other row."""
+    """Return a PipelineError for a row whose request or response could not be decoded; None for other rows."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:
@@ -216,7 +215,7 @@ def rejected(row: dict[str, Any], file: str) -> PipelineError | None:
 
 # Read captured frames from files, in capture order.
 # `tagwire.captures` reads JSON lines and network captures; this module also reads Parquet files.
-# A row of a Parquet file has the same fields as a JSON line, but may have the frame's bytes in `data` instead of `hex`.
+# A row of a Parquet file has the fields of a JSON line, and can have the frame's bytes in `data` instead of `hex`.
 
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000
@@ -225,11 +224,11 @@ _ROWS: Final = 1_000
 def captured_frames(
     path: str, port: int, registry: Registry, state: FileState | None = None, options: StorageOptions = NO_OPTIONS
 ) -> Iterator[CapturedFrame]:
-    """Yield the captured frames in a file, whose type is detected by its first bytes.
+    """Yield the captured frames in a file. The first bytes determine the file type.
 
     After a gap in a network capture, a request is recognized only if `registry` has its API key and version. A file at
-    a URL is read as a stream, and must still have the planned `state`. Raises PipelineError for a row that isn't a
-    frame, and LogPathError if the file no longer exists.
+    a URL must still have the planned `state`. Raises PipelineError for a row that isn't a frame, and LogPathError if
+    the file no longer exists.
     """
     with ExitStack() as stack:
         try:
@@ -260,9 +259,9 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
 
     try:
         with parquet.ParquetFile(file, pre_buffer=True) as opened:
-            # Read one row group per call, because the reader keeps all groups of a call in memory.
+            # Read one row group per call, because all groups of a call stay in memory.
             for number in range(opened.num_row_groups):
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()
-    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # such as invalid UTF-8
+    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path} can't be read: {error}.") from None

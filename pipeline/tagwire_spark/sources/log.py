@@ -1,7 +1,7 @@
 """The data source `kafka_log`, which shows Kafka log segments as a DataFrame, without a broker.
 
 Spark does not tell Python sources which columns a query uses, so even `count()` reads all columns of the schema. To
-read less, users can pass a schema with fewer columns, or use `level=batch`, which reads only batch headers.
+read less, pass a schema with fewer columns, or use `level=batch`, which reads only batch headers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Only PushingLogReader has `pushFilters`, because Spark rejects this method if pushdown is disabled.
+        # Spark rejects `pushFilters` if pushdown is disabled.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
@@ -58,14 +58,14 @@ class LogSource(DataSource):
         return LogWriter(target, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """Return a stream writer for this schema. Spark sets `overwrite` for the output mode `complete`."""
+        """Return a stream writer. Spark sets `overwrite` for the output mode `complete`."""
         target = log_target(self.options, is_stream=True)
         check_columns(schema, target)
         return LogStreamWriter(target, overwrite=overwrite)
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options that both batch reads and streams accept, because Spark calls `schema` for both."""
+    """Return the options that both batch reads and streams accept."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
@@ -83,10 +83,7 @@ class LogReader(DataSourceReader):
         return [InputPartition(splits) for splits in grouped(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the Arrow batches of a task's splits.
-
-        If there are no splits, Spark still calls this once, with None.
-        """
+        """Yield the Arrow batches of a task's splits. Without splits, Spark calls this once with None."""
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 

@@ -1,7 +1,6 @@
 """The data source `kafka_rpc`, which shows captured requests and responses as a DataFrame with a row per exchange.
 
-A task reads one file, and pairs only frames in that file. If a request and its response are in different files, they
-become two rows.
+A task reads one file. A request and its response in different files become two rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -172,13 +171,13 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
 
 
 def _structs(side: str, decoder: Decoding, rows: list[dict[str, Any]]) -> Any:
-    """Decode the request bodies or the response bodies (`side`) of all rows to structs. Store errors in `rows`."""
+    """Decode the request or response bodies of all rows to structs. Store errors in `rows`."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
     structs = decoder.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, structs.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # count from the start of the frame, not the body
+            if error["offset"] is not None:  # count from the start of the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return structs
@@ -189,7 +188,7 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        # Skip other APIs, but not gaps in a capture: the missing bytes may contain frames of the requested API.
+        # Skip other APIs, but not gaps in a capture, because the gap can contain frames of the requested API.
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:
             continue
         yield {**row, "file": encodable(file)}

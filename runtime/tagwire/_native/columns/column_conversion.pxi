@@ -1,13 +1,12 @@
-"""Decode an Arrow array of encoded messages into columns, and the reverse: encode columns as messages.
+"""Decode an Arrow array of encoded messages into columns, or encode columns as messages.
 
 The C loops report only success or failure. If a loop rejects a row, `tagwire.interpreter` converts that row again. The
-interpreter either raises an error that names the position, or accepts the row (for example, with `strict=False`). In
-that case, the interpreter's result is stored in the columns.
+interpreter either raises an error that names the position, or accepts the row, for example with `strict=False`.
 """
 
 
 cdef class Conversion:
-    """The base class of Decoder and Encoder. The converted rows are stored in `value`, a column of the result."""
+    """The base class of Decoder and Encoder. `value` is the column of converted rows."""
 
     cdef Shape results
     cdef Table table
@@ -16,7 +15,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """Maximum number of list elements or bytes in a column: the limit of int32 offsets. Tests lower it."""
+    """Maximum number of list elements or bytes in a column, limited by int32 offsets."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -30,7 +29,7 @@ cdef class Conversion:
         """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
-        """Use the layout interpreter to convert a row that the C loop rejected. Raises the interpreter's errors."""
+        """Convert a row that the C loop rejected, with the layout interpreter. Raises the interpreter's errors."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
         chunks, is_stream = take(data, "data")
@@ -108,7 +107,7 @@ cdef class Decoder(Conversion):
     def decode(self, data, versions, str errors, bint strict, limits):
         """Decode an array of bytes or strings.
 
-        `versions` is an array with each row's version; None if this decoder was made for a single version.
+        `versions` is an array with each row's version; None for a decoder of a single version.
         """
         return self.converted(data, versions, errors, (strict, limits))
 
@@ -118,7 +117,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        # The C loop doesn't check how deeply structs are nested. If rows can exceed the limit, Python decodes them.
+        # The C loop doesn't check the nesting depth, so Python decodes rows that can exceed the limit.
         if limits.depth is None or self.depth <= limits.depth:
             d.tried = True
             d.nulls_bad = strict and errors == "null"
@@ -169,7 +168,7 @@ cdef class Encoder(Conversion):
     def encode(self, data, versions, str errors):
         """Encode the rows of `data`.
 
-        `versions` is an array with each row's version; None if this encoder was made for a single version.
+        `versions` is an array with each row's version; None for an encoder of a single version.
         """
         return self.converted(data, versions, errors, None)
 

@@ -1,7 +1,7 @@
 /* Decode a message into one row of Arrow columns, without the GIL.
  *
  * The checks and their order are the same as in decode.h, which creates objects. Functions return 0 or an error code.
- * After an error, the caller removes the whole row with tw_truncate, so these functions don't undo what they stored. */
+ * After an error, the caller removes the whole row with tw_truncate. */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
 
@@ -16,7 +16,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int error = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REJECTED;
-    if (s->unknown_slot >= 0) { /* a map column; the next three columns are its entries, keys and values */
+    if (s->unknown_slot >= 0) { /* a map column, followed by its entries, keys and values */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -36,7 +36,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
-    uint64_t seen = 0; /* one bit per known tag, set once the tag has been read */
+    uint64_t seen = 0; /* one bit per known tag that has been read */
     int64_t left = tw_read_entries(s, r), tag = -1, size;
     int more = left < 0 ? -1 : 1, error = 0;
     while (more > 0 && (more = tw_next_entry(s, r, &left, &tag, &size)) > 0) {
@@ -149,7 +149,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int error = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* skip values that no column needs; any bytes are valid */
+        if (values == NULL && e->kind != TW_BOOL) { /* skip unneeded values, which can have any bytes */
             w->r.p += width * count;
             return 0;
         }

@@ -1,7 +1,7 @@
 /* Encode single values from columns.
  *
- * The bytes are appended to the buffer of the output column. The width of a length prefix depends on the number of
- * bytes that follow it. These bytes are therefore written first, and then moved to make room for the prefix. */
+ * The bytes are appended to the buffer of the output column. The width of a length prefix depends on the length, so the
+ * bytes are written first, and then moved to make room for the prefix. */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
 #define TAGWIRE_COLUMN_EMIT_IMPL_H
 
@@ -39,8 +39,8 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert a length before the bytes written since `start`. The length excludes the first `uncounted` bytes: the 2-byte
- * tag in some optional buffers (KIP-482 draft), otherwise none. */
+/* Insert a length before the bytes written since `start`. The length excludes the first `uncounted` bytes, such as the
+ * tag in some optional buffers (KIP-482 draft). */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

@@ -1,8 +1,8 @@
 /* Encode one row of Arrow columns as a message, without the GIL.
  *
- * Each field gets its value from a source: an Arrow array, or a constant. The checks and their order are the same as in
- * encode.h, which encodes objects. Functions return 0 or an error code. After an error, the caller removes the bytes
- * written for the row. */
+ * Each field has a source: an Arrow array or a constant. The checks and their order are the same as in encode.h, which
+ * encodes objects. Functions return 0 or an error code. After an error, the caller removes the bytes written for the
+ * row. */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
 #define TAGWIRE_COLUMN_ENCODE_IMPL_H
 
@@ -68,7 +68,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Return TW_REJECTED if a non-ignorable field that is missing in this version has a value other than its default. */
+/* Return TW_REJECTED if a non-ignorable field that this version lacks has a non-default value. */
 static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -79,9 +79,8 @@ static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
     return 0;
 }
 
-/* Write an entry of a tag section or optional buffer (KIP-482 draft). If the tag is known, `step` is its field, and the
- * value is in row `at` of the field's column. Otherwise, `step` is NULL, and `data` points to the `size` bytes of the
- * value. */
+/* Write an entry of a tag section or optional buffer (KIP-482 draft). A known tag's value is in row `at` of the field
+ * `step`. For an unknown tag, `step` is NULL, and `data` points to the `size` bytes of the value. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -100,7 +99,7 @@ static int tw_give_entry(
     if (error < 0)
         return error;
     if (draft && !s->counts_tag && e->out->size == start + 2)
-        return TW_REJECTED; /* an entry without data would have length 0, which marks the end of the buffer */
+        return TW_REJECTED; /* length 0 would mark the end of the buffer */
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, start, draft && !s->counts_tag ? 2 : 0);
 }
 
@@ -120,8 +119,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` whose tag is less than `before`, and set `*next` to the index of the field
- * after them. A field with index i is skipped if bit i of `bits` is 0. */
+/* Write the tagged fields from index `*next` whose tag is less than `before`, and increase `*next`. Field i is skipped
+ * if bit i of `bits` is 0. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -140,7 +139,7 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     for (int64_t index = from; index < from + count; index++) {
         int error = tw_unknown_at(s, e, index, &tag, &data, &size);
         if (error == 0 && tag <= last)
-            return TW_UNTRIED; /* tags out of order: leave the row to Python, which sorts them */
+            return TW_UNTRIED; /* tags out of order: leave the row to Python */
         last = tag;
         if (error == 0)
             error = tw_give_known(s, e, at, bits, &next, tag);
@@ -197,7 +196,7 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
 }
 
 /* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return
- * TW_REJECTED for null if the type has no marker byte. */
+ * TW_REJECTED for a null without marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

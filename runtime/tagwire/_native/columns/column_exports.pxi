@@ -114,7 +114,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Return an ArrowStream of the chunks if the input was a stream, otherwise an ArrowArray of the only chunk."""
+    """Return an ArrowStream of the chunks for a stream, otherwise an ArrowArray of the only chunk."""
     cdef ArrowStream exporter = ArrowStream() if is_stream else ArrowArray()
     exporter.shape = shape
     exporter.root = shape.root
@@ -142,7 +142,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # NULL means the end of the stream; `export` replaces it if there is an array
+    out.release = NULL  # NULL means the end of the stream
     try:
         array = next(pull.arrays, None)
         if array is not None:
@@ -167,7 +167,7 @@ cdef void drop_pull(ArrowStream_c *stream) noexcept with gil:
 
 
 def export_stream(root, arrays):
-    """Return an "arrow_array_stream" capsule that gets each array from an iterator when the consumer requests it."""
+    """Return an "arrow_array_stream" capsule of the arrays in an iterator."""
     cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
     cdef Pull pull = Pull()
     pull.root, pull.arrays = root, iter(arrays)

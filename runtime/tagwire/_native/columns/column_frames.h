@@ -15,7 +15,7 @@ tw_frame *tw_new_frame(
     const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most);
 
 /* Complete a frame: count its nulls and free its unused memory. The frame must not change afterwards. A transient frame
- * keeps its unused memory, because it will soon return to its pool. */
+ * keeps its unused memory. */
 void tw_complete(tw_frame *frame, int is_transient);
 
 #endif

@@ -2,7 +2,7 @@
 
 
 cdef class TypeOf:
-    """An imported schema, which is released with this object."""
+    """An imported schema."""
 
     cdef ArrowSchema_c c
 
@@ -12,7 +12,7 @@ cdef class TypeOf:
 
 
 cdef class Imported:
-    """An imported array and its type. Both are released together with this object."""
+    """An imported array and its type."""
 
     cdef ArrowArray_c c
     cdef TypeOf type
@@ -88,7 +88,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str expected):
-    """Return the part of an error message that lists the Arrow types accepted for a column of format `expected`."""
+    """Return a list of the Arrow types accepted for the format `expected`, for error messages."""
     if expected.startswith("w:"):
         return f"a {type_name(expected)} or binary values"
     if is_time(expected):
@@ -138,7 +138,7 @@ cdef int read_type(tw_source *s, str format) except -1:
 
 
 cdef bint fits(const tw_source *s, str format, str expected):
-    """Return whether an array of this Arrow format can be encoded as a column of the Arrow format `expected`."""
+    """Return whether an array of the Arrow format `format` can be encoded as the Arrow format `expected`."""
     if expected == "b":
         return s.kind == TW_SOURCE_BOOL
     if expected in ("f", "g"):
@@ -157,7 +157,7 @@ cdef bint fits(const tw_source *s, str format, str expected):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str expected, str what) except -1:
-    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `expected`."""
+    """Prepare `s` to read an array without its children. Raises ColumnError for a type that doesn't fit `expected`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -185,7 +185,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # an empty array may have no data buffer: avoid a NULL pointer
+            s.data = s.values  # an empty array can lack a data buffer
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3
@@ -193,7 +193,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return a list with an array of versions for each array in `rows`. If `versions` is None, all entries are None."""
+    """Return an array of versions for each array in `rows`. If `versions` is None, return None for each array."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -4,7 +4,7 @@ In these plans, `tw_field.slot` is the index of a column.
 """
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # maximum nesting depth of structs, limited because the C functions are recursive
+    DEEPEST_COLUMNS = 100  # maximum nesting depth of structs, because the C functions are recursive
 
 
 cdef class ColumnBuilder(PlanBuilder):
@@ -43,7 +43,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """Set `s.filled`: the columns of tagged fields. In a row without tagged fields, they get their defaults."""
+        """Set `s.filled`, the columns of tagged fields."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -55,7 +55,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
     cdef int absent(self, tw_struct *s, object layout, object column) except -1:
-        """Set `s.missing`: the columns whose fields don't exist in this version."""
+        """Set `s.missing`, the columns of fields that this version lacks."""
         cdef tw_field *absent
         present = {field.name for field in layout.fields} | ({TAGS} if layout.section is not None else set())
         ignorable = {field.name for field in layout.missing if field.ignorable}

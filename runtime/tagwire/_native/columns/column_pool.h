@@ -1,7 +1,7 @@
 /* A pool of unused frames (column buffers), which are reused for later rows with the same columns.
  *
- * Allocating and freeing a large frame takes longer than filling it: the kernel clears new pages and reclaims freed
- * ones. When a pool is full, adding a frame frees the oldest frames.
+ * Allocating and freeing a large frame takes longer than filling it. When a pool is full, adding a frame frees the
+ * oldest frames.
  *
  * Arrow consumers release frames on any thread, without the GIL. No thread waits for the pool: if another thread is
  * using it, the caller frees or allocates the memory itself. */
@@ -11,13 +11,13 @@
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* reference count; includes each frame in use, because the frame will return to the pool */
+    int64_t holders;     /* reference count, which includes each frame in use */
     int64_t most;        /* limit on the total size of the unused frames, in bytes */
     char busy;
     tw_frame *spares;    /* linked list of the unused frames, most recently added first */
 };
 
-/* The minimum size in bytes of a frame that is kept for reuse. For smaller frames, `malloc` rarely needs the kernel. */
+/* The minimum size in bytes of a frame that is kept for reuse. */
 #define TW_LEAST_KEPT (1 << 16)
 
 void tw_release_frame(tw_frame *frame);
@@ -28,8 +28,8 @@ void tw_drop_pool(tw_pool *pool);
 /* Take ownership of a frame whose reference count is 0, and keep it for reuse or free it. */
 void tw_keep_spare(tw_pool *pool, tw_frame *frame);
 
-/* Remove a frame from the pool, empty it and return it. The frame must have the same columns, and room for `least` to
- * `most` rows. Return NULL if the pool has no such frame. */
+/* Remove a frame from the pool, empty it and return it. Its columns must be `columns`, with room for `least` to `most`
+ * rows. Return NULL if the pool has no such frame. */
 tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most);
 
 int64_t tw_bytes_of(const tw_frame *frame);

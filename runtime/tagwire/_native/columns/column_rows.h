@@ -24,11 +24,11 @@ typedef struct {
     tw_frame *frame;
     tw_buffers *out;           /* the output column's buffer, which receives the encoded bytes */
     const tw_column *columns;
-    const tw_source *sources;  /* for each column of the message: the array or constant that provides the values */
+    const tw_source *sources;  /* the array or constant for each column of the message */
 } tw_emitter;
 
 /* Convert the rows from `*row` up to `count`. Return 0 after the last row. If C can't convert a row, return an error
- * code, and set `*row` to the number of this row; the frame then contains only the rows before this row. */
+ * code, and set `*row` to its number; the frame then contains only earlier rows. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 

@@ -7,7 +7,7 @@ cdef enum:
 cdef class Shape(Owner):
     """A C array that describes a tree of columns. Each column precedes its children.
 
-    Columns that always have the same number of values, such as the fields of a list's elements, form a level.
+    A level consists of columns with the same number of values, such as the fields of a list's elements.
     """
 
     cdef readonly object root
@@ -49,7 +49,7 @@ cdef class Shape(Owner):
             self.levels_count += 1
         else:
             if column.wire is not None:
-                kind_of(column.wire)  # raises NotNative for a type that native code does not support
+                kind_of(column.wire)  # raises NotNative for an unsupported type
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:
@@ -98,7 +98,7 @@ cdef class Shape(Owner):
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Store a Python value in a column, for a row that the C loop has left to Python."""
+        """Store a Python value in a column, for a row that the C loop rejected."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -133,7 +133,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """A pool of frames for reuse, at most `most` bytes in total (see column_pool.h). Threads may share it."""
+    """A pool of frames for reuse, of at most `most` bytes (see column_pool.h). Threads may share a pool."""
 
     cdef tw_pool *pool
 
@@ -146,7 +146,7 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Return an empty frame from the pool with room for `least` to `most` rows; NULL if there is no such frame."""
+        """Return an empty frame from the pool with room for `least` to `most` rows, or NULL."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
@@ -157,7 +157,7 @@ cdef class Spares:
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame with room for `rows` rows: a frame of similar size from the pool, or a new one."""
+        """Return an empty frame with room for `rows` rows, from the pool or a new one."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))

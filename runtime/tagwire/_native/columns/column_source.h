@@ -1,8 +1,8 @@
 /* Read values by index from imported Arrow arrays of any supported encoding.
  *
- * The C data interface does not specify the sizes of an array's buffers, and does not guarantee valid offsets. This
- * code checks offsets against each other, and against the length of the child or buffer if that is known. Otherwise, it
- * trusts the offsets, because the arrays come from the same process. */
+ * The C data interface does not specify buffer sizes. Offsets are checked against each other, and against the length of
+ * the child or buffer if that is known. Otherwise, offsets are trusted, because the arrays come from the same
+ * process. */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
 
@@ -11,10 +11,10 @@
 
 enum tw_source_kind {
     TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
-    TW_SOURCE_BYTES,      /* strings or bytes: `values` has offsets of `width` bytes each, pointing into `data` */
+    TW_SOURCE_BYTES,      /* strings or bytes: `values` has offsets of `width` bytes into `data` */
     TW_SOURCE_VIEWS,      /* strings or bytes: 16-byte views, which contain the value or point into a buffer */
     TW_SOURCE_BLOCKS,     /* bytes of fixed size: `width` bytes for each value */
-    TW_SOURCE_LIST,       /* lists: `values` has offsets of `width` bytes each, pointing into the child */
+    TW_SOURCE_LIST,       /* lists: `values` has offsets of `width` bytes into the child */
     TW_SOURCE_BLOCK_LIST, /* lists of fixed size: `width` child elements for each value */
     TW_SOURCE_STRUCT
 };
@@ -22,7 +22,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    uint8_t constant;       /* whether all rows have the field's default, because the field is not in the input */
+    uint8_t constant;       /* whether all rows have the field's default */
     int64_t width;
     int64_t length, offset;
     const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
