@@ -28,7 +28,7 @@ struct tw_source {
     const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
     const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* for string views: all buffers of the array; data buffers begin at index 2 */
+    const void **buffers;   /* for string views: all buffers; data buffers begin at index 2 */
     int64_t data_count;     /* number of data buffers of an array of string views */
     const tw_source *child;
 };
@@ -57,7 +57,7 @@ static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_
         return is_signed ? number4 : (int64_t)(uint32_t)number4;
     default:
         memcpy(&number8, values + 8 * at, 8);
-        return number8; /* a uint64 above INT64_MAX becomes negative; tw_source_int detects that */
+        return number8; /* a uint64 above INT64_MAX becomes negative (see tw_source_int) */
     }
 }
 
@@ -81,8 +81,8 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get the start and size of a value in `data` or in the child array, from the value's two offsets. Return 0, or
- * TW_BAD_INPUT if the offsets are negative or descend. */
+/* Get the start and size of a value in `data` or in the child array. Return 0, or TW_BAD_INPUT if the value's offsets
+ * are negative or descend. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;
@@ -103,7 +103,7 @@ static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t 
         return *size < 0 ? TW_BAD_INPUT : 0;
     if (buffer < 0 || buffer >= s->data_count || from < 0)
         return TW_BAD_INPUT;
-    /* An array of views has one more buffer at the end, which contains the sizes of the data buffers. */
+    /* The last buffer of a view array contains the sizes of the data buffers. */
     if (from + *size > tw_source_number(s->buffers[2 + s->data_count], buffer, 8, 1))
         return TW_BAD_INPUT;
     *data = (const uint8_t *)s->buffers[2 + buffer] + from;

@@ -5,8 +5,8 @@
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks for tw_put_short, which tests whether a string is ASCII. The 16 bytes starting at index 16 - n select the high
- * bit of each of the first n bytes. */
+/* Masks for the ASCII test in tw_put_short. The 16 bytes from index 16 - n on select the high bits of the first n
+ * bytes. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -94,8 +94,7 @@ static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
 }
 
 /* Store a string of up to 16 bytes. The caller has checked that 16 bytes can be read and written. Always copies 16
- * bytes, because a branch on the size would often be mispredicted; the next string overwrites the excess. Return 1. If
- * the string isn't ASCII, store nothing and return 0. */
+ * bytes, because a branch on the size would often be mispredicted. Return 1, or 0 if the string isn't ASCII. */
 static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
 {
     int64_t begin = b->size;
@@ -112,8 +111,7 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
 
 /* Read a length and then a string or bytes value, or null.
  *
- * `cursor` points to the caller's copy of w->r.p. Without the copy, the compiler would load w->r.p again after each
- * store into a column. */
+ * `cursor` points to a copy of w->r.p, which the compiler would otherwise load again after each store into a column. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **cursor, int64_t at)
 {
     const uint8_t *p = *cursor, *end = w->r.end;

@@ -1,7 +1,4 @@
-"""Connect a message's fields to the Arrow arrays that contain their values.
-
-If C rejects a row, this module converts the row to Python objects.
-"""
+"""Connect a message's fields to Arrow arrays. Rows that C rejects are converted to Python objects."""
 
 
 cdef class Sources:
@@ -66,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Make a column return its default value for every row."""
+        """Give a column its default value in every row."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets
@@ -160,4 +157,4 @@ cdef class Sources:
 
 
 class Repeated(Exception):
-    """Raised if a map of unknown tags contains the same tag twice, which a Python dict can't represent."""
+    """Raised if a map of unknown tags contains a tag twice, which a Python dict can't represent."""

@@ -133,7 +133,7 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    /* List columns precede their elements, so the length of the elements' level is already known. */
+    /* List columns precede their elements, so the number of elements is already known. */
     for (int32_t c = 0; c < frame->columns_count; c++) {
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;

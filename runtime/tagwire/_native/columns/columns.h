@@ -2,12 +2,11 @@
  *
  * A frame owns a table of columns and their buffers. Each column precedes its children in the table. Columns that
  * always have the same number of values form a level: level 0 has one value per row, and each list column adds a level
- * for its elements. The caller makes room in a level with tw_reserve, and then stores each value at its index in the
- * level.
+ * for its elements. The caller makes room in a level with tw_reserve.
  *
- * Columns don't store their lengths, but each level does; the length of level 0 is the number of rows. To remove rows,
- * tw_truncate reduces this number, and reads the new lengths of the other levels and of the string data from the
- * offsets. Validity bitmaps start with all bits set, so a bit is written only for a null.
+ * Each level stores its length; the length of level 0 is the number of rows. To remove rows, tw_truncate reads the new
+ * lengths of the other levels and of the string data from the offsets. Validity bitmaps start with all bits set, so a
+ * bit is written only for a null.
  *
  * This code runs without the GIL. Functions return 0 or an error code. */
 #ifndef TAGWIRE_COLUMNS_H
@@ -23,11 +22,11 @@ enum tw_column_error {
     TW_TOO_LONG = -3,  /* a column has more elements or bytes than int32 offsets can express */
     TW_NO_VERSION = -4,
     TW_BAD_INPUT = -5, /* the input is an inconsistent Arrow array */
-    TW_UNTRIED = -6,   /* not supported in C, but the interpreter may accept the row */
+    TW_UNTRIED = -6,   /* not supported in C; the interpreter must try the row */
 };
 
-/* Use Python's raw allocator, which tracemalloc can observe. Before Python 3.13, the limited API did not have this
- * allocator, so builds for the limited API use the C library's allocator. */
+/* Use Python's raw allocator, which tracemalloc can observe. The limited API lacks this allocator before Python
+ * 3.13. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc
@@ -37,16 +36,16 @@ enum tw_column_error {
 #  define tw_free PyMem_RawFree
 #endif
 
-/* The type and the default of a column. Threads can share it, because it never changes. */
+/* The type and the default of a column. Threads can share this struct. */
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
     uint8_t is_signed;
     uint8_t null_default;
     int32_t width;       /* width of a value in bytes; 0 if it varies */
-    int32_t end;         /* index after the column's last descendant in the table of columns */
+    int32_t end;         /* index after the column's last descendant */
     int32_t level;
-    int32_t inner;       /* for list columns: index of the elements' level in the frame's `levels` */
+    int32_t inner;       /* for list columns: index of the elements' level */
     int64_t size;        /* size of `value` in bytes */
     const uint8_t *value; /* the default, as stored in the column's buffers */
 } tw_column;
@@ -54,7 +53,7 @@ typedef struct {
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* validity bits from this index on are all 1, so tw_truncate need not set them */
+    int64_t touched;     /* validity bits from this index on are all 1 */
     int32_t first, end;  /* range that contains all columns of this level */
 } tw_level;
 
@@ -64,7 +63,7 @@ typedef struct {
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */
     int64_t size, room;  /* `size`: bytes used in `data`; `room`: bytes allocated */
-    int64_t nulls;       /* number of nulls; counted when the frame is completed */
+    int64_t nulls;       /* number of nulls, set when the frame is completed */
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
@@ -72,12 +71,12 @@ typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
     int64_t holders;     /* reference count: one for each exported array, and one for the frame's creator */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* the frame's own copy of the columns, because the frame outlives the plan */
+    tw_column *columns;  /* a copy, because the frame outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **dictionaries; /* for each dictionary column: a frame with the dictionary's strings; otherwise NULL */
+    tw_frame **dictionaries; /* for each dictionary column: a frame with its strings; otherwise NULL */
     int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
-    tw_pool *pool;       /* the pool to which the frame returns after its last release; NULL if it is freed instead */
+    tw_pool *pool;       /* the pool to which the frame returns after its last release, or NULL */
     tw_frame *next;      /* linked list of the frames in the pool */
     int64_t bytes;       /* total size of the buffers, set while the frame is in the pool */
 };
@@ -147,13 +146,13 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Make room for a total of `size` bytes of string data in a column, and for an eighth more to avoid reallocations. */
+/* Make room for a total of `size` bytes of string data in a column, and for an eighth more. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
 }
 
-/* Copy 1 to 16 bytes as two words, which may overlap. For strings that short, this is faster than calling memcpy. */
+/* Copy 1 to 16 bytes as two words, which can overlap. This is faster than calling memcpy. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;

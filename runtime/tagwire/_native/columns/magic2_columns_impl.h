@@ -1,6 +1,6 @@
 /* Read magic 2 records into columns with the fast parser in magic2_impl.h.
  *
- * Records of other formats are read field by field (record_walk_impl.h). */
+ * Other records are read in record_walk_impl.h. */
 #ifndef TAGWIRE_MAGIC2_COLUMNS_IMPL_H
 #define TAGWIRE_MAGIC2_COLUMNS_IMPL_H
 
@@ -52,7 +52,7 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     return 0;
 }
 
-/* Store a record's headers. Most records have none, so that case is the fast path. */
+/* Store a record's headers. Most records have none. */
 static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
 {
     if (TW_UNLIKELY(headers.count))

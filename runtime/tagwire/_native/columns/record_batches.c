@@ -29,7 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* Return whether the batch at `p` may be in the format whose batch length is a varint. */
+/* Return whether the batch at `p` can be in the format whose batch length is a varint. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -60,9 +60,8 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. Store them
- * in the slots after the fields. If a number needs more than 64 bits, return TW_UNTRIED, so that Python handles the
- * batch. */
+/* Compute the numbers in tw_batch_slot from a batch header, and store them in the slots after the header's fields.
+ * Return TW_UNTRIED if a number needs more than 64 bits, so that Python handles the batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->header->items_count;
@@ -79,8 +78,7 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether a batch's base offset is not above the last offset of the previous batch. The base offset may
- * be corrupt, because no checksum covers it. */
+/* Return whether a batch's base offset is not above the last offset of the previous batch. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->header[b->plan->header->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
@@ -89,7 +87,7 @@ static inline int tw_is_out_of_order(const tw_batches *b)
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* registers 1 and 2 contain the constants 0 and 1 (framing.h) */
+    known[2] = 1; /* register 2 contains the constant 1 (framing.h) */
 }
 
 /* Read the batch header at `position` into `header`, and set `next` to the end of the batch. */
@@ -118,8 +116,8 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return error;
 }
 
-/* Complete the rows from `first` up to `end`, which belong to one batch. Fill the columns whose value is the same for
- * the whole batch, and set the frame's number of rows to `end`. After an error, remove these rows. */
+/* Complete the rows of a batch from `first` up to `end`: fill the constant columns, and set the frame's number of rows
+ * to `end`. After an error, remove these rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int error = tw_put_constants(b, first, end);
@@ -149,8 +147,7 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
 }
 
 /* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
- * records before the invalid one. This function is not inlined, because inlining makes the loop over batches about 5 %
- * slower. */
+ * records before the invalid one. Inlining makes the loop over batches about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -234,8 +231,8 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). Keep the offsets of
-     * these messages, and use the last one as the last offset of the batch. */
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). Keep these
+     * offsets. */
     if (b->header[plan->base_offset] == 0) {
         b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
@@ -258,7 +255,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     return 0;
 }
 
-/* Add one row for the open batch. Called when only batch headers are read, not records. */
+/* Add one row for the open batch, when only batch headers are read. */
 static int tw_take_header(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -288,7 +285,7 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->header[plan->attributes] & plan->codec_mask) {
-        /* A batch without records may have nothing to decompress, although its attributes name a codec. */
+        /* A batch without records can have a codec, but nothing to decompress. */
         int is_empty = !plan->is_message && b->header[plan->payload] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->payload], 0) : TW_COMPRESSED;
     }

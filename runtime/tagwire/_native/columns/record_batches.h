@@ -1,9 +1,7 @@
 /* Read the record batches of a segment into columns, without the GIL.
  *
  * The loop stops when a frame (see columns.h) is full, and when Python must decompress records, determine a batch's
- * format, or report an error. A batch can stay open and continue in the next frame, so a batch of millions of records
- * needs no more memory than any other.
- */
+ * format, or report an error. A batch can continue in the next frame. */
 #ifndef TAGWIRE_RECORD_BATCHES_H
 #define TAGWIRE_RECORD_BATCHES_H
 
@@ -11,9 +9,9 @@
 
 #define TW_SLOTS 64
 
-/* Where a field of a batch header or record is stored: in a column, in one of the `slots` of tw_record_reader, in both,
- * or in neither. If there is no column or no slot, its index is -1. If `null_number` is set, the number -1 is stored as
- * null. For an array, `inner` has the sinks for the fields of its elements. */
+/* The destination of a field of a batch header or record: a column, one of the `slots` of tw_record_reader, both, or
+ * neither. The index of a missing column or slot is -1. If `null_number` is set, -1 is stored as null. For an array,
+ * `inner` has the sinks for the fields of the elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -24,9 +22,9 @@ struct tw_sink {
 
 /* The state of reading batch headers and records.
  *
- * A field whose sink has slot N is stored in `slots[N]` if it is a number. If it is a string or bytes value, its size
- * is stored in `slots[N]`, and its address in `spans[N]`. `r.known` contains the registers (framing.h). `flag` is the
- * tombstone bit of the last record read, in formats that have one. */
+ * A sink with slot N stores a number in `slots[N]`, and a string or bytes value as a size in `slots[N]` and an address
+ * in `spans[N]`. `r.known` contains the registers (framing.h). `flag` is the last record's tombstone bit, in formats
+ * with this bit. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -38,11 +36,11 @@ typedef struct {
 
 /* A column with the same value for all records of a batch.
  *
- * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
- * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
+ * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked and
+ * then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
- * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null
- * unless the number in slot `test` has all bits of `needed` and no bit of `unless`. */
+ * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null unless
+ * slot `test` has all bits of `needed` and no bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -62,17 +60,16 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots of a record, in every format: its offset, and the size of its value. */
+/* Slots of a record: its offset, and the size of its value. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
-/* Slots for numbers computed from a batch header, in every format. They follow the slots of the header's fields. */
+/* Slots for numbers computed from a batch header. They follow the slots of the header's fields. */
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
 };
 #define TW_MAGICS 16
 #define TW_MOST_HEADER_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number in the batch header that is needed to decode the batch's records. It is copied from slot `slot` of the
- * header to register `register_index` of the record plan. */
+/* A batch header field that is needed to decode records. It is copied from slot `slot` to register `register_index`. */
 typedef struct {
     int32_t register_index, slot;
 } tw_input;
@@ -82,7 +79,7 @@ typedef struct {
     const tw_sink *header_sinks, *sinks, *no_sinks;
     const tw_constant *constants;
     const tw_input *inputs;
-    const int32_t *idle;     /* columns that stay null, because this record format has no field for them */
+    const int32_t *idle;     /* columns for which this record format has no field */
     int32_t constants_count, inputs_count, idle_count;
     int32_t tombstone;       /* index of the column that marks tombstones; -1 if it was not requested */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
@@ -92,9 +89,9 @@ typedef struct {
     int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
-    /* the slots of these batch header fields, or -1 if the format doesn't have the field */
+    /* the slots of these batch header fields; -1 for a missing field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* the registers (framing.h) for these numbers; -1 if the number is not needed to decode records */
+    /* the registers (framing.h) for these numbers; -1 for a number that is not needed */
     int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* attribute bits that must be 0 in a wrapper */
@@ -108,7 +105,7 @@ typedef struct {
     const uint8_t *data;     /* the file's bytes, indexed by file position */
     int64_t size, end;       /* `size`: file position where `data` ends; `end`: file position where reading stops */
     int64_t position;        /* file position of the open batch, or of the next batch if none is open */
-    int64_t next;            /* file position of the batch after the one that is being read */
+    int64_t next;            /* file position of the batch after the open batch */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
     const tw_record_plan *tried;    /* plan of the format whose batch length is a varint; NULL if there is none */
@@ -120,11 +117,11 @@ typedef struct {
     int64_t index;           /* number of records already read from the open batch */
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
-    int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
+    int is_ordered;          /* whether Python handles a batch whose offsets aren't above `last_offset` */
     int64_t most_rows, most_bytes, bytes; /* the limits of a frame, and the bytes read for the current one */
 } tw_batches;
 
-/* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. */
+/* Return whether tw_take_magic2 can read a record struct. */
 int tw_is_magic2(const tw_struct *s);
 
 /* Prepare to read the open batch's decompressed records from `p`. Return 0 or an error code. */

@@ -1,11 +1,10 @@
 """Build plans for reading batches into columns.
 
 The loop in record_batches.c reads headers and records with the engine's plans. This file adds a sink for each field:
-the column or slot in which the field is stored. A column with one value per batch is a constant, which is computed from
-the batch header.
+the column or slot in which the field is stored.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # CRC tables, filled in once and never changed
+cdef tw_crc32c_tables CRC32C, CRC32
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -130,7 +129,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # columns that stay null, because this format has no such field
+        for column in columns.values():  # columns without a field in this format
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -151,7 +150,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Store in `c` the batch header fields that are needed to read the records, each with its register."""
+        """Store in `c` the batch header fields that are needed to read records."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers
@@ -191,7 +190,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.header.items_count + COMPUTED[name]
-            # The column is null for wrappers: their headers don't contain the base offset of the messages inside.
+            # Null for wrappers, because a wrapper's header doesn't contain the base offset of the messages inside.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
@@ -204,7 +203,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up `c` for a dictionary-encoded column that shows a batch attribute as text, such as the codec's name."""
+        """Set up `c` for a dictionary column that shows a batch attribute as text, such as the codec's name."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name

@@ -1,5 +1,4 @@
-/* Fill columns that have the same value for all records of a batch, such as the codec. The value is computed from the
- * batch header, and stored in many rows at once. */
+/* Fill columns that have the same value for all records of a batch, such as the codec. */
 #ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
 #define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
@@ -12,7 +11,7 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->indexes != NULL)
-        *x = c->indexes[*x]; /* a valid index: the bits were checked when the header was read */
+        *x = c->indexes[*x]; /* valid, because the header's bits were checked */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -42,7 +41,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
         tw_put_bits(b->values, first, end, 0);
 }
 
-/* Store the value of a constant column in the rows from `first` up to `end`. The caller has made room for them. */
+/* Store the value of a constant column in the rows from `first` up to `end`. The caller has made room. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;

@@ -1,6 +1,6 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the frame version before each metadata record (KIP-631); no other version exists yet */
+#define TW_METADATA_FRAME 1 /* the frame version before each metadata record (KIP-631) */
 /* Returned instead of a version if a payload does not have the requested type. */
 #define TW_NO_TYPE INT64_MIN
 
@@ -26,7 +26,7 @@ static int64_t tw_open_payload(int how, int64_t type, const uint8_t *key, int64_
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* too short to contain a version; no message has version -1, so the decoder rejects it */
+        return -1; /* too short to contain a version; the decoder rejects -1 */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

@@ -1,4 +1,4 @@
-/* Separate the messages in coordinator and metadata logs from the record types and versions in front of them.
+/* Remove the record types and versions from the messages in coordinator and metadata logs.
  *
  * Sources: Kafka's coordinator record serializers, KIP-631. The layouts are in `tagwire.frames.record_frames`. */
 #ifndef TAGWIRE_RECORD_PAYLOADS_H
@@ -9,8 +9,8 @@
 enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD };
 
 /* Split the key or value of each record in `from` into a version and a message. Store the version in column 2 of `to`,
- * and the message in column 1. Store nulls for a control record (marked in column `control`), and for a record type
- * other than `type`. `to` must have room for all records. */
+ * and the message in column 1. Store nulls for a control record (marked in column `control`) or a different record type
+ * than `type`. `to` must have room for all records. */
 int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t type, tw_frame *to);
 

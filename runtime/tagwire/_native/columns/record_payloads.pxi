@@ -1,4 +1,4 @@
-"""Decode the messages in record keys or values, and add them to the array of records as its last column."""
+"""Decode the messages in record keys or values, and add them to the records as the last column."""
 
 cdef dict PAYLOADS = {
     "coordinator-key": TW_COORDINATOR_KEY,
@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """The first `kept` columns of an array, with the array `other` as an additional last column."""
+    """The first `kept` columns of an array, followed by the array `other`."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -44,9 +44,9 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     """Add a column of messages to an array of records. `decode(data, versions)` returns the column.
 
     Records in coordinator and metadata logs (see PAYLOADS) contain a record type and a version in addition to the
-    message. `api_key` is the type of the records to decode. For each record of this type, `data` contains the message,
-    and `versions` the message's version. For records of other types, both are null. If `kind` is not in PAYLOADS,
-    `data` contains the record values, and `versions` is None.
+    message. `api_key` is the type of the records to decode. `data` contains the messages of these records, and
+    `versions` their versions; other rows are null. If `kind` is not in PAYLOADS, `data` contains the record values, and
+    `versions` is None.
     """
     cdef Joined joined = Joined()
     cdef Chunk split = Chunk()

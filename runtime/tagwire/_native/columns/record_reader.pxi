@@ -9,9 +9,9 @@ cdef enum:
 cdef class RecordColumns:
     """Reads the batches of log files into rows. Python adds the rows of batches that the C loop can't read.
 
-    `formats` is a `tagwire.records.FormatSet`. If `ordered` is true, the loop stops at a batch whose base offset isn't
-    above the previous batch's last offset, and Python reads the batch. If `transient` is true, arrays keep their unused
-    memory, because the caller soon releases them. Raises NotNative if C can't read these formats.
+    `formats` is a `tagwire.records.FormatSet`. If `ordered` is true, Python reads a batch whose base offset isn't above
+    the previous batch's last offset. If `transient` is true, arrays keep their unused memory, because the caller soon
+    releases the arrays. Raises NotNative if C can't read these formats.
     """
 
     cdef Shape shape
@@ -21,7 +21,7 @@ cdef class RecordColumns:
     cdef dict dictionaries  # for each dictionary column, a dict from strings to indexes
     cdef object limits, decompressed, file
     cdef int64_t guess
-    cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
+    cdef list room  # for each column, the size of its strings in the last frame
     cdef Spares spares
     cdef bint is_transient
 
@@ -99,7 +99,7 @@ cdef class RecordColumns:
         return 0
 
     def leave(self, int64_t position, last_offset):
-        """Continue at `position`, after a batch with this last offset, which Python has read or skipped."""
+        """Continue at `position`, after Python has read or skipped the batch that ends with `last_offset`."""
         self.b.is_open = False
         self.b.index = 0
         self.b.position = position
@@ -111,8 +111,8 @@ cdef class RecordColumns:
         """Read the batches that begin before file position `end`.
 
         `data` contains the file's bytes from position `start`. Returns "done" at the end, and "full" if the array is
-        full. If C can't read the next batch, returns the reason: "rejected" if the batch is invalid or extends beyond
-        `data`, and "unclear" if Python may be able to read it. As long as a batch is open, each call must pass the same
+        full. If C can't read the next batch, returns "rejected" for a batch that is invalid or extends beyond `data`,
+        and "unclear" for a batch that Python must try to read. As long as a batch is open, each call must pass the same
         `data`.
         """
         cdef Py_buffer view

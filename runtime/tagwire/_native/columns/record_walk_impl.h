@@ -1,7 +1,6 @@
 /* Read batch headers and records into columns, with the same plans that are used to create objects (plan.h, framing.h).
  *
- * A sink is the destination of a field: a column, a slot (a variable of the loop over batches), both, or neither. All
- * fields are checked, even if they are not stored. Functions return 0 or an error code. After an error, the caller
+ * All fields are checked, even if they are not stored. Functions return 0 or an error code. After an error, the caller
  * removes the row. */
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
@@ -35,7 +34,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
         return 0;
     x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_UNTRIED; /* the number needs more than 64 bits, so Python must compute it */
+        return TW_UNTRIED; /* the number needs more than 64 bits */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)
@@ -80,7 +79,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     return tw_sink_bytes(k, w, at, p, size);
 }
 
-/* Store the value of an absent field: `framing->absent` for a number, null for any other field. */
+/* Store the value of an absent field: `framing->absent` for a number, otherwise null. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -192,8 +191,7 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REJECTED;
 }
 
-/* Read a field that may have rules: a condition for its presence, a checksum, or a size that another field
- * specifies. */
+/* Read a field, which can have a condition for its presence, a checksum, or a size in another field. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;

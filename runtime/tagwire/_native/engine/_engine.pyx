@@ -2,9 +2,8 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Encode and decode messages without a Python call for each field.
 
-The engine works for all messages, even those defined by users: it converts a message's layout (`tagwire.layout.Layout`)
-to a plan, and follows the plan. The main loops are in C (`*.h`). Code that runs once per plan, once per call, or rarely
-is in Cython (`*.pxi`). Read docs/engine.md first.
+The engine converts a message's layout (`tagwire.layout.Layout`) to a plan, and follows the plan. The main loops are in
+C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (`*.pxi`). Read docs/engine.md first.
 """
 
 from collections.abc import Mapping
@@ -72,8 +71,8 @@ __all__ = [
 
 cdef int TAG_MAX = 0xFFFF  # the highest tag in an optional buffer (KIP-482 draft)
 cdef int HAS_GC = 1 << 14  # the value of CPython's Py_TPFLAGS_HAVE_GC
-cdef object TRUE = True, FALSE = False  # Python objects, because Cython would convert a bare `True` to a C number
-cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, because reading a Python global is slower
+cdef object TRUE = True, FALSE = False  # Cython would convert a bare `True` to a C number
+cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable is faster than a Python global
 cdef tuple WRITE_ERRORS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"

@@ -13,13 +13,10 @@ static TW_MAYBE_UNUSED const char tw_base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZa
 
 static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]; }
 
-/* Encode six bytes as eight characters of the standard alphabet. Return the characters as a 64-bit number whose lowest
- * byte is the first character.
+/* Encode six bytes as eight characters of the standard alphabet. The first character is the lowest byte of the result.
  *
- * Each byte of `six` contains one six-bit index. An uppercase letter's code is its index plus 65. Lowercase letters
- * (indexes from 26), digits (from 52), + (62) and / (63) need corrections, which are computed for all eight characters
- * at once.
- */
+ * Each byte of `six` contains one six-bit index. An uppercase letter's code is its index plus 65. All other characters
+ * need corrections, which are computed for all eight characters at once. */
 static inline uint64_t tw_base64_of_six(const uint8_t *p)
 {
     const uint64_t each = 0x0101010101010101u;

@@ -35,7 +35,7 @@ cdef enum:
 
 
 def crc32c(uint32_t value, data):
-    """Extend a CRC-32C by more bytes. `value` is the CRC-32C of the bytes before `data`; 0 if there are none."""
+    """Extend a CRC-32C by more bytes. `value` is the CRC-32C of the bytes before `data`, or 0."""
     cdef const uint8_t[::1] view = data
     cdef Py_ssize_t size = view.shape[0]
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
@@ -51,7 +51,7 @@ cdef extern from "records/batch.h":
 
 
 cdef enum:
-    # Indexes into BATCH_NAMES (the names of a batch object's attributes) and BATCH (the slots of these attributes).
+    # Indexes into BATCH_NAMES (attribute names of batch objects) and BATCH (the slots of these attributes).
     FORMAT = 0
     BUF = 1
     START = 2
@@ -78,10 +78,9 @@ define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `records` reads and writes the records. It needs three inputs, whose
-    names are in `names`: the base offset of the batch, a timestamp T and a factor F. A record with the timestamp delta
-    D has the timestamp T + F * D. Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T
-    is the append time, and F is 0.
+    `batch` is the class of the batch objects. `records` reads and writes the records. `names` has the names of the
+    three inputs of `records`: the base offset of the batch, a timestamp T and a factor F. A record with the timestamp
+    delta D has the timestamp T + F * D. F is 0 if T is the append time.
 
     If `is_alone` is true, each batch object gets its own copy of its bytes, so that it keeps no other batches in
     memory. The method `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for
@@ -159,7 +158,7 @@ cdef class Magic2:
         return result
 
     cdef bytes open(self, batch, tw_batch *records):
-        """Find a batch's records. Return the bytes that contain them; None if Python must read the batch."""
+        """Return the bytes that contain a batch's records; None if Python must read the batch."""
         cdef object found = slot_value(batch, BATCH[BUF])
         cdef PyObject *buf = <PyObject *>found
         cdef Py_ssize_t start = slot_value(batch, BATCH[START])
@@ -180,7 +179,7 @@ cdef class Magic2:
         return found
 
     cdef object records_of(self, object batch):
-        """Return an iterator over a batch's records; None if Python must read them."""
+        """Return an iterator over a batch's records; None if Python must read the batch."""
         cdef tw_batch records
         cdef Reading reading
         buf = self.open(batch, &records)
@@ -276,7 +275,7 @@ cdef class Magic2:
 
 cdef object build(object builder, object nothing):
     batch = None
-    if BUILDER[GATHERED] != 0:  # 0: `append_method` has not yet looked up the slots of the builder class
+    if BUILDER[GATHERED] != 0:  # 0 until `append_method` has looked up the slots
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
             if TW_FREE_THREADED:
@@ -299,7 +298,7 @@ cdef int learn_batches(object cls) except -1:
 
 
 cdef object iteration_method(object cls):
-    """Return a method `__iter__` for the batch class `cls`. It calls the Python method if C can't read a batch."""
+    """Return a method `__iter__` for `cls`, which calls the Python method if C can't read a batch."""
     learn_batches(cls)
     return descriptor(cls, &ITERATE)
 
@@ -315,10 +314,9 @@ cdef object iterate(object batch, object nothing):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    The arguments `other_*` describe a second format, which stores its magic byte after a varint length. If the bytes
-    could be a batch of either format, Python decides. `other_length_at` is the offset of the length, or -1 if there is
-    no second format. `other_gap` is the number of bytes between the length and the magic byte. `other_magic` is the
-    value of the magic byte.
+    The arguments `other_*` describe a second format, which stores its magic byte after a varint length.
+    `other_length_at` is the offset of the length, or -1 without a second format. `other_gap` is the number of bytes
+    between the length and the magic byte `other_magic`.
     """
 
     cdef Magic2 plan

@@ -1,8 +1,7 @@
-"""Provide `decode`, `encode` and related methods for message classes. Calling these methods runs no Python code.
+"""Provide `decode`, `encode` and related methods for message classes, without Python calls.
 
-For a message class C, `C.decode` is a method of the class's codec, so a call does not create a bound method. For a
-message m, `m.encode` is a method descriptor, as in built-in types. All methods use CPython's vectorcall protocol, and
-look up the plan of the requested version in a table.
+`decode` is a method of the class's codec, so a call does not create a bound method. `encode` is a method descriptor, as
+in built-in types.
 """
 
 cdef enum:
@@ -89,7 +88,7 @@ cdef str CODEC = "_codec"
 cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
 cdef PyMethodDef ENCODE
 cdef PyMethodDef ENCODED_SIZE
-cdef dict PYTHON_CALLS = {}  # maps names to the Python methods that native methods replace: see `method`
+cdef dict PYTHON_CALLS = {}  # maps names to the Python methods that native methods replace
 
 
 cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
@@ -116,10 +115,10 @@ cdef object descriptor(object cls, PyMethodDef *method):
 cdef inline bint sort_arguments(
     tuple known, Py_ssize_t positional, PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given
 ) noexcept:
-    """Store borrowed references to a method's arguments in `given`, in the order of the parameter names in `known`.
+    """Store borrowed references to a method's arguments in `given`, in the order of the names in `known`.
 
-    The caller fills `given` with the defaults. `positional` is the number of parameters that may be passed by position.
-    Return False if the arguments must be left to the Python method, which interprets them or raises TypeError.
+    The caller fills `given` with the defaults. `positional` is the number of positional parameters. Return False
+    if the Python method must interpret the arguments.
     """
     cdef PyObject *name
     cdef Py_ssize_t index, position, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
@@ -132,7 +131,7 @@ cdef inline bint sort_arguments(
         position, name = count, TW_TUPLE_GET(names, index)
         while position < known_count and name != TW_TUPLE_GET(<PyObject *>known, position):
             position += 1
-        if position == known_count:  # an unknown keyword, or one that isn't interned: leave the call to Python
+        if position == known_count:  # an unknown keyword, or one that isn't interned
             return False
         given[position] = args[count + index]
     return True
@@ -185,6 +184,6 @@ cdef inline Plan plan_of(object message, object version):
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
-        codec = <Codec>found  # a strong reference: creating a plan runs Python code, which might replace the codec
+        codec = <Codec>found  # a strong reference, because Python code could replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # a subclass inherits the methods, but has no codec of its own
+    return Codec(type(message)).plan(version)  # a subclass has no codec

@@ -7,12 +7,12 @@
 
 #include "engine/plan.h"
 
-/* The maximum number of selected paths: the C stack holds arrays with one entry per path. */
+/* The maximum number of selected paths, because the C stack holds arrays with one entry per path. */
 #define TW_MOST_COLUMNS 64
 
 typedef struct tw_choice tw_choice;
 
-/* What to store in a column if its field is absent from the message, or does not exist in the message's version. */
+/* What to store in a column if a message lacks the field. */
 typedef struct {
     int column;
     int is_list;          /* if set, the column's value is a new empty list */
@@ -20,7 +20,7 @@ typedef struct {
     PyObject *value;
 } tw_hole;
 
-/* A field on at least one selected path: the C counterpart of tagwire.selection.paths.Step. */
+/* A field on at least one selected path (see tagwire.selection.paths.Step). */
 typedef struct {
     const tw_field *field;
     const tw_choice *inside; /* selected fields inside the struct or the array's elements; NULL if a path ends here */
@@ -34,7 +34,7 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    /* Copies of the plan's fields. Runs of fixed-width fields (tw_field.run) are split at the selected fields. */
+    /* Copies of the plan's fields, with runs of fixed-width fields (tw_field.run) split at the selected fields. */
     const tw_field *items;
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;

@@ -1,8 +1,7 @@
 """Read the selected fields of a message as rows, and write new values into the message's bytes.
 
-The C code reports only success or failure. For invalid bytes, walk.h finds the position, and the layout interpreter
-raises the error. If a new value is invalid or not supported by C, `rewrite` returns None, and Python rewrites the
-message (`tagwire.selection.splicing`).
+For invalid bytes, walk.h finds the position, and the layout interpreter raises the error. If C can't write a new value,
+`rewrite` returns None, and Python rewrites the message (`tagwire.selection.splicing`).
 """
 
 from libc.string cimport memset
@@ -66,7 +65,7 @@ cdef class Choosing(Owner):
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
         """Return a C array of the selected fields among `fields`, and store its size in `count`.
 
-        `names` contains the names of `fields` in the same order: a list, or a string for a single field.
+        `names` contains the names of `fields`: a list, or a string for a single field.
         """
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
@@ -116,7 +115,7 @@ cdef class Choosing(Owner):
         return fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set `chosen.holes`, the values of a field's columns for messages in which the field is absent."""
+        """Set `chosen.holes`, the values of a field's columns for messages without the field."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -128,7 +127,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add to `holes` the values that the columns of `step` get if the field is absent. `value` is the default."""
+        """Add to `holes` the values of the columns of `step` for an absent field. `value` is the default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the engine does not support the default of {step.name}, because it is mutable")
@@ -151,7 +150,7 @@ cdef class Choosing(Owner):
         """Change the selected values in a message's bytes, and return the new bytes.
 
         `change(rows)` gets the old values, and returns the new rows and the elements to append to arrays. Returns None
-        if C can't read the old values (`change` is then not called) or can't write the new ones.
+        if C can't read the old values or can't write the new ones.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -194,7 +193,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # walk.h checks the nesting depth, because collect.h does not
+        if depth < self.plan.depth:  # collect.h does not check the nesting depth
             self.plan.reject(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -211,7 +210,7 @@ cdef class Choosing(Owner):
 
 
 cdef class Marks:
-    """The byte positions of the selected values in one message: see collect.h."""
+    """The byte positions of the selected values in one message (see collect.h)."""
 
     cdef int64_t *at
 

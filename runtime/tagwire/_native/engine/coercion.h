@@ -1,5 +1,4 @@
-/* Functions that encoding calls in rare cases, defined in coercion.pxi. They convert values of types that decoding
- * never creates (such as lists), check unknown tags, and compare values. */
+/* Functions that encoding calls in rare cases (see coercion.pxi). */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

@@ -1,8 +1,8 @@
 """Handle rare cases for the main loops: convert values of types that decoding never creates, check unknown tags, and
 compare values.
 
-C calls these functions by the names declared in coercion.h. They accept the same values as the pure Python engine, and
-call its functions where possible. They reject a value by raising one of the exceptions in WRITE_ERRORS.
+C calls these functions by the names in coercion.h. These functions accept the same values as the pure Python engine,
+and reject a value with one of the exceptions in WRITE_ERRORS.
 """
 
 
@@ -27,7 +27,7 @@ cdef public object coerced_binary "tw_coerced_binary"(object value):
 
 
 cdef public object coerced_array "tw_coerced_array"(object value):
-    """Convert a list or tuple, or an object of a subclass of either, to an exact tuple."""
+    """Convert a list or tuple, or an instance of a subclass, to an exact tuple."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
@@ -68,7 +68,7 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
 
 
 def first(pair):
-    """Return the tag of a (tag, data) pair. Used as a sort key, so that sorting does not compare the data."""
+    """Return the tag of a (tag, data) pair, so that sorting does not compare the data."""
     return pair[0]
 
 

@@ -1,9 +1,8 @@
 /* Read the selected fields of a message into rows, and skip all other fields.
  *
- * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h, so this code rejects the same
- * messages as decoding. Functions return 0, or -1 for an error; walk.h then finds the position of the error. For a
- * rewrite, marks record the byte positions of the selected values, in the order in which splice.h needs them.
- */
+ * Skipped fields are also validated, so this code rejects the same messages as decoding. Functions return 0, or -1 for
+ * an error; walk.h then finds the position of the error. For a rewrite, marks record the byte positions of the selected
+ * values, in the order in which splice.h needs them. */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
 
@@ -13,7 +12,7 @@
 typedef struct {
     tw_walk w;
     PyObject *rows;  /* list of all rows so far, including the current row */
-    PyObject *row;   /* the current row, a tuple that `rows` owns; NULL while no row is being read */
+    PyObject *row;   /* the current row, a tuple that `rows` owns; NULL between rows */
     Py_ssize_t width;
     PyObject *lists[TW_MOST_COLUMNS]; /* for each column: the list in which its values are collected, or NULL */
     int marking;
@@ -49,7 +48,7 @@ static inline int tw_note(tw_collect *c, int64_t what)
 static inline int tw_note_position(tw_collect *c) { return tw_note(c, c->w.r.p - c->w.r.start); }
 
 /* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`.
- * Return -1 if `value` is NULL because reading it failed. */
+ * Return -1 if `value` is NULL. */
 static int tw_put_cell(tw_collect *c, int column, PyObject *value)
 {
     int failed;
@@ -109,8 +108,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. For a rewrite, also record where the element ends and which mark is next,
- * so that splice.h can skip the row. */
+/* Read an array element that becomes a row. For a rewrite, also record the end of the element and the next mark, so
+ * that splice.h can skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -136,7 +135,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* a borrowed reference: the row or the enclosing list owns this list */
+        c->lists[column] = list; /* borrowed: the row or the enclosing list owns this list */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)
@@ -215,7 +214,7 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
         if (s < end && s->field->tag == tag) {
             if (tw_collect_tag(s++, c, size) < 0)
                 return -1;
-        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h later finds the error's position */
+        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h finds the error's position */
             return -1;
     }
     if (more < 0)

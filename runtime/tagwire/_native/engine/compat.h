@@ -6,7 +6,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* Python.h does not declare PyMemberDef and T_OBJECT_EX for the limited API before 3.12 */
+#include <structmember.h> /* declares PyMemberDef and T_OBJECT_EX for the limited API before 3.12 */
 #include <stdint.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-/* How many elements ahead to prefetch in loops that spend most of their time waiting for memory. */
+/* Prefetch distance, in elements, of loops that wait for memory. */
 #define TW_AHEAD 8
 
 /* The attribute stored at a byte offset in a data class object; NULL if it was never set or was deleted. */
