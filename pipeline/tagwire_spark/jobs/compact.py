@@ -87,7 +87,7 @@ class _Log:
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
-        """For each segment, the end offset of the batches before it; then the end offset of the log."""
+        """The end offset of the batches before each segment, followed by the end offset of the log."""
         self.known = Survey()
         self.keys = 0
         self.results: list[dict[str, Any]] = []

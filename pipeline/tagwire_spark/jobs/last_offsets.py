@@ -51,7 +51,7 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Find each key's last offset, and write it to the job's folder. Return the number of keys in each partition.
 
-    A unit is a list for a segment: its partition's number, the result of `sent_segment`, and the partition's Survey as
+    A unit describes a segment as a list: partition number, result of `sent_segment`, and the partition's Survey as
     JSON. Raises PipelineError if a task fails.
     """
     if not units:

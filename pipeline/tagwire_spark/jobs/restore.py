@@ -114,7 +114,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files. Return how many batches of each were rebuilt from records."""
+        """Write all files. Return, for each file, the number of batches rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []

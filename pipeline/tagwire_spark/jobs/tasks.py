@@ -22,7 +22,7 @@ from tagwire_spark.session import settle_worker, spark_errors_converted
 TASK_BYTES: Final = 64 << 20
 """The maximum total size, in bytes, of the work units in one task."""
 _OPENING: Final = 1 << 20
-"""Cost of opening a unit's files, as a number of bytes read."""
+"""Opening a unit's files takes as long as reading this number of bytes."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
@@ -36,7 +36,7 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a job so that it is repeated if logs change while it reads them. It runs at most three times.
+    """Decorate a job so that it is repeated, at most twice, if logs change during the job.
 
     The whole job is repeated, because a single task can't list a log again: other tasks use the old listing.
     """

@@ -210,7 +210,7 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
 
 
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
-    """Return what `received_segment` needs on a worker: a segment's path and inode, or its URL and listing entries.
+    """Return a segment's path and inode, or its URL and listing entries, for `received_segment`.
 
     Raises PipelineError if the segment no longer exists.
     """

@@ -20,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
-    `seen` contains the partitions found so far. `there` is called to list all partitions if an option names one that is
-    not in `seen`. If `there` returns None, no error is raised.
+    `seen` contains the partitions found so far. `there` is called to list all partitions if an option names a partition
+    that is not in `seen`. If `there` returns None, no error is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     of_options = {

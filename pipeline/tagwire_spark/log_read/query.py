@@ -84,12 +84,12 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """Start time of each partition, or of all partitions, in milliseconds.
+    """Start time of each partition or a single start time, in milliseconds.
 
     Reading begins with the first record that is at or after the start time.
     """
     end_times: Offsets | int | None = None
-    """End time of each partition, or of all partitions, in milliseconds.
+    """End time of each partition or a single end time, in milliseconds.
 
     Reading ends before the first record that is at or after the end time.
     """

@@ -1,6 +1,6 @@
 """Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
-Several splits share an Arrow batch, because creating one takes longer than reading a small segment.
+Several splits share an Arrow batch, because creating an Arrow batch takes longer than reading a small segment.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -256,7 +256,7 @@ class _Rows:
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks of the rows that are not before the start time and of the rows before the end time.
+        """Yield a mask of rows for the start time and a mask for the end time.
 
         For `level=batch`, the end time is ignored, because a late batch can have early records.
         """

@@ -176,7 +176,7 @@ def settled_location(
         folders = list_folders(location)
         if not path.is_file() and (others := {each.parent for each in folders} - {path}):
             settle(others)
-            folders = list_folders(location)  # again, because `settle` can move files
+            folders = list_folders(location)  # list again, because `settle` can move files
         yield folders
 
 
@@ -204,7 +204,7 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class RequestedSegment(NamedTuple):
-    """A segment that could contain rows of the query, and a split that covers the whole segment."""
+    """A segment that can contain requested rows, and a split of the whole segment."""
 
     segment: Segment
     split: Split

@@ -16,9 +16,9 @@ _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
 """Approximate maximum number of tasks per read, limited because the driver pickles every task."""
 _OPENING: Final = 1 << 17
-"""Cost of opening a local segment, as a number of bytes read."""
+"""Opening a local segment takes as long as reading this number of bytes."""
 _FETCHING: Final = 1 << 20
-"""Cost of opening a remote segment, as a number of bytes read."""
+"""Opening a remote segment takes as long as reading this number of bytes."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:

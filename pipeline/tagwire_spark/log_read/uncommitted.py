@@ -88,7 +88,7 @@ class _Reached(NamedTuple):
     end: int
     """End position of the last batch."""
     sum: int
-    """Checksum of the last batch. If it has changed, the log was truncated and rewritten."""
+    """Checksum of the last batch. If the checksum has changed, the log was truncated and rewritten."""
     offset: int
     """The offset after the last batch."""
     running: dict[int, int]
@@ -105,7 +105,7 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Raise PipelineError if an abort marker is missing from the index and its transaction has records.
+    """Raise PipelineError if an abort marker is missing from the index and the transaction has records.
 
     `producer_id` and `offset` are the marker's. `of_logs` caches the transactions found in each folder's batches.
     Raises LogError if the log can't be read.

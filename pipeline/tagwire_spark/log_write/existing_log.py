@@ -24,7 +24,7 @@ _KEPT: Final = ("partition.metadata",)
 
 
 class ExistingLog(NamedTuple):
-    """A partition's log in the log folder at `root`, a path or URL. It need not exist."""
+    """A partition's log in the log folder at `root`, a path or URL. The log need not exist."""
 
     root: str
     name: str
@@ -91,6 +91,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats that a log may contain before batches in `written` are appended."""
+    """Return the formats allowed in a log to which batches of format `written` are appended."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

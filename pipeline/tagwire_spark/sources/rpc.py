@@ -188,7 +188,7 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        # Skip other APIs, but not gaps in a capture, because the gap can contain frames of the requested API.
+        # Skip other APIs, but not gaps in a capture, because a gap can contain frames of the requested API.
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:
             continue
         yield {**row, "file": encodable(file)}
