@@ -206,7 +206,7 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The driver sends units of work to workers as dicts, and gets dicts as results. The value of `do` is the unit's kind.
+# The driver sends units of work to workers as dicts, and gets dicts as results. `do` is the unit's kind.
 # A `summaries` unit summarizes a segment's batch headers for the driver.
 # A `rewrite` unit compacts several segments into one segment.
 # A `carry` unit copies a segment that is not compacted.

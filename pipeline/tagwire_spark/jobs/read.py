@@ -5,7 +5,7 @@ partition folders. Workers list the segments and split them. A shuffle distribut
 them.
 
 A commit can change several partitions, which different tasks list. So a task fails if it finds a later commit than the
-driver did.
+driver.
 """
 
 import glob

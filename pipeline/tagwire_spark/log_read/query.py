@@ -219,7 +219,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def partition_key(folder: Path) -> tuple[str, int]:
-    """Return the topic and partition number in a folder's name, or the name and -1 if it has no partition number."""
+    """Return the topic and partition number in a folder's name, or the name and -1 for any other name."""
     name = partition_name(folder.absolute())
     return (name.topic, name.partition) if name else (folder.name, -1)
 

@@ -83,7 +83,7 @@ def plan(query: LogQuery) -> list[Split]:
 
 
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
-    """Return the splits that a query needs in one partition folder or segment.
+    """Return the splits of a query in one partition folder or segment.
 
     The caller must check that no commit changes the log folder during this call. Raises PipelineError, for example for
     damaged logs.

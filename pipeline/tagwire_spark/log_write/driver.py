@@ -141,7 +141,7 @@ class _CommittedBefore(Exception):
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # check last, because a later commit removes the folder
+    if is_before(batch, noted_batches(job)):  # last, because a later commit removes the folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore
