@@ -135,7 +135,7 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
 
 
 def _below(name: str) -> str:
-    """Check a path in a manifest, and return the path. Raises ValueError if it points outside the base folder."""
+    """Return a path in a manifest. Raises ValueError if the path is outside the base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"the path {name!r} points outside the folder")
     return name
@@ -163,7 +163,7 @@ def column_names(requested: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A writer for a Parquet file with row groups of limited size. Creates the file with the first rows."""
+    """A writer for a Parquet file with row groups of limited size."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path

@@ -62,10 +62,9 @@ def import_logs(
 ) -> list[RestoredFile]:
     """Restore the logs of an export to a folder. Return a report for each file, in order.
 
-    All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` configure their
-    file systems. If `output` is a URL, the result is written to `work_folder` first, and then uploaded. `output`
-    appears only when it is complete. Raises PipelineError or LogPathError if the export can't be read or the output
-    can't be written.
+    `path` and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is
+    written to `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises PipelineError
+    or LogPathError if the export can't be read or the output can't be written.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -223,7 +222,7 @@ def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
             where = stack.enter_context(opened_stream(name, state, source.options, in_sequence=False))
             file = stack.enter_context(pq.ParquetFile(where if is_remote(name) else name, pre_buffer=is_remote(name)))
             for number in range(file.num_row_groups):
-                # Don't store the table in a variable, which would keep it in memory while the next row group is read.
+                # A variable would keep the table in memory while the next row group is read.
                 yield file.read_row_group(number, columns=schema.names).select(schema.names).cast(schema)
     except (pa.ArrowException, OSError, KeyError, LogPathError) as error:
         if isinstance(error, OSError | LogReadError):

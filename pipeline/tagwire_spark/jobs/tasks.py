@@ -81,7 +81,7 @@ def over_units(
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return a lazy DataFrame of the rows that `work(number, unit)` yields for each unit, as Arrow batches.
+    """Return a lazy DataFrame of the Arrow batches that `work(number, unit)` yields for each unit.
 
     The other arguments are as in `run_units`.
     """

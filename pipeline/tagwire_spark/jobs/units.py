@@ -164,7 +164,7 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
 def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
-    `what` is the word for such a folder in the error text: "partition" or "export".
+    `what` is "partition" or "export", for the error text.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)
@@ -179,7 +179,7 @@ def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Download, for all remote partitions, the files that `files` returns and the broker's files in the log folders.
+    """Download the files that `files` returns for remote partitions, and the broker's files in the log folders.
 
     Raises PipelineError or LogPathError if a file can't be fetched.
     """

@@ -52,7 +52,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """Yield the batches that begin in a split, in order, up to the query's end offset.
 
-    Raises LogError at the first invalid batch. A permissive query yields a Damage object instead and continues.
+    Raises LogError at the first invalid batch. A permissive query yields a Damage object and continues.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, previous_offset, after, before = next_offset(split, position), None, -1, last
@@ -95,7 +95,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
     """Raise LogError unless a batch's offsets are above those of the previous batch and below the next segment's.
 
-    No checksum covers offsets, so a batch with a valid checksum may have wrong offsets.
+    No checksum covers offsets.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -296,7 +296,7 @@ class SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # `batch` is None if it can't be decoded; otherwise, only its records or offsets are invalid.
+        # `batch` is None if the batch can't be decoded.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):

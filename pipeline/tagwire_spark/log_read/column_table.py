@@ -22,7 +22,7 @@ HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), (
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
-"""The largest number of milliseconds that fits in a Spark timestamp, which counts microseconds in 64 bits."""
+"""The largest number of milliseconds that fits in a Spark timestamp."""
 _TYPES: Final = {"create": 0, "append": 1}
 
 

@@ -35,8 +35,8 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an end found earlier in the same segment; the search then starts at the batch before that end. Raises
-    LogError for damage before the end, unless `permissive`.
+    The search starts at the last batch of `near`, an earlier result for this segment. Raises LogError for damage before
+    the end, unless `permissive`.
     """
     if not segments:
         return None

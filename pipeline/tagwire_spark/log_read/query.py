@@ -40,7 +40,7 @@ _NOT_OF_STREAMS: Final = (
 _OF_BROKERS: Final = re.compile(
     r"kafka\..+|groupidprefix|kafkaconsumer\.polltimeoutms|fetchoffset\.(numretries|retryintervalms)", re.IGNORECASE
 )
-"""Matches Spark's options for connecting to Kafka brokers. Here, they are ignored with a warning."""
+"""Matches Spark's options for connecting to Kafka brokers. They are ignored with a warning."""
 _INSTEAD: Final = {
     "topic": "Unknown option 'topic'; did you mean 'subscribe'?",
     "topics": "Unknown option 'topics'; did you mean 'subscribe'?",

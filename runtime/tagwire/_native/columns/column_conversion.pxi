@@ -94,7 +94,7 @@ cdef class Conversion:
 cdef class Decoder(Conversion):
     """Decodes messages. `value` is the column of decoded messages, and `root` is the whole result.
 
-    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, it is `value` itself.
+    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, `root` is `value`.
     """
 
     cdef int64_t depth
@@ -156,7 +156,7 @@ cdef class Decoder(Conversion):
 cdef class Encoder(Conversion):
     """Encodes rows as messages. `value` is the column of encoded messages, and `root` is the whole result.
 
-    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, it is `value` itself.
+    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, `root` is `value`.
     """
 
     cdef Shape shape

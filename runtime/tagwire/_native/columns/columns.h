@@ -58,7 +58,7 @@ typedef struct {
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column can't have nulls, or if tw_complete found none and freed the bits */
+    /* validity bits; NULL if the column can't have nulls or, after tw_complete, has none */
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */

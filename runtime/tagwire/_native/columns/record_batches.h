@@ -84,7 +84,7 @@ typedef struct {
     int32_t tombstone;       /* index of the column that marks tombstones; -1 if it was not requested */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
-    /* whether a batch is a single message, as in magic 0 and 1; a compressed message is a wrapper around others */
+    /* whether a batch is a single message, as in magic 0 and 1; a compressed message wraps other messages */
     int32_t is_message;
     int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */

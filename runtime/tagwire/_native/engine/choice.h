@@ -1,5 +1,5 @@
 /* The message fields that the user selected, as a tree with the same structure as the plan. Each selected path becomes
- * a column of the result. choosing.pxi creates each tree once. Trees never change.
+ * a column of the result. Trees never change.
  *
  * Pointers to Python objects are borrowed: the `Choosing` that owns these structs keeps the objects alive. */
 #ifndef TAGWIRE_CHOICE_H
