@@ -51,7 +51,7 @@ _SMALL: Final = 1 << 12
 
 
 class Transactions(NamedTuple):
-    """The aborted and open transactions of a partition. `read_committed` leaves out their records."""
+    """The aborted and open transactions of a partition."""
 
     aborted: tuple[tuple[int, int, int], ...]
     """Sorted tuples of producer ID, first offset and marker offset. Transactions of one producer do not overlap."""
@@ -64,7 +64,7 @@ class Transactions(NamedTuple):
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def misses_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an index should list a producer's aborted transaction at `offset`, but doesn't."""
+        """Return whether a producer's aborted transaction at `offset` is missing from the index."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -99,7 +99,7 @@ _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
 """Cached progress in each partition, which a stream needs at each trigger."""
 _MOST: Final = 10_000
 _PASSES: Final[dict[Any, Pass]] = {}
-"""Maps formats and limits to a batch header reader. Readers are reused, because each of them allocates buffers."""
+"""Maps formats and limits to a batch header reader. Readers are reused, because each reader allocates buffers."""
 
 
 def check_abort(

@@ -1,4 +1,4 @@
-"""Write `kafka_log`: tasks stage segments, and the driver checks and commits them.
+"""Write `kafka_log`: tasks stage segments, and the driver commits them.
 
 The driver checks that segments of different tasks have different offsets, and that all offsets follow the existing log.
 """
@@ -108,7 +108,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             return Staged([], batch, is_committed=True)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote another micro-batch."""
+        """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote a different micro-batch."""
         batch = _batch_of(messages)
         if batch is None:  # the micro-batch had no tasks
             return

@@ -135,7 +135,7 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Return the timestamp of each row in milliseconds; -1 if it is null or if there is no timestamp column."""
+        """Return the timestamp of each row in milliseconds; -1 for a null, or without a timestamp column."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()

@@ -53,7 +53,7 @@ class RowRun(NamedTuple):
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the rows have an `offset` column. Without it, offsets are assigned in the order of the rows."""
+        """Whether the rows have an `offset` column. Otherwise, offsets are assigned in the order of the rows."""
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
@@ -116,7 +116,8 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 def _is_plain(batch: Any, target: LogTarget) -> bool:
     """Return whether C code can convert all values of a batch.
 
-    It can't convert markers, append times, null headers, null offsets, or tombstone flags that contradict the value.
+    C code can't convert markers, append times, null headers, null offsets, or tombstone flags that contradict the
+    value.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
