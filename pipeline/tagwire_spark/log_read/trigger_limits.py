@@ -36,7 +36,7 @@ class Log(NamedTuple):
     epochs: tuple[tuple[int, int], ...] = ()
     """Leader epochs, each with its first offset."""
     log_end: int = 0
-    """The log end offset. With read_committed, the offset can be after `end`, the start of the earliest open transaction."""
+    """The log end offset. With read_committed, the offset can be after `end`, the first open transaction."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the record before `offset`; None if the record or its epoch is unknown."""
