@@ -100,7 +100,7 @@ def test_memory_is_bounded_by_the_input() -> None:
         for name, peak in peaks(bait.cls, bait.version, data).items():
             assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {name}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
-    assert highest > 50
+    assert highest > 50  # otherwise the inputs are too harmless to test the bound
 
 
 PREFIX = bytes(4) + b"\x01"

@@ -146,7 +146,7 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
     "texts": rename_topics,
     "tags": lambda m: setattr(m, "unknown_tags", {5: b"x"}),
     "deleted": forget_brokers,
-    "collected": lambda m: gc.collect(1),
+    "collected": lambda m: gc.collect(1),  # generation 1 includes the message and its objects
 }
 
 

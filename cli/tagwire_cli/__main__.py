@@ -19,7 +19,7 @@ _CLOSED_PIPE = 141
 def main() -> None:
     """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data), 2 (usage error) or 141 (closed pipe).
 
-    Ctrl-C exits with 1, as in click.
+    Ctrl-C exits with 1, as in click, even while modules are being imported.
     """
     try:
         _run()

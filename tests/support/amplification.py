@@ -25,7 +25,7 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""Optional fields are omitted if they lower the number of bytes of memory per input byte."""
+"""Optional fields that take less memory per input byte than this are omitted."""
 
 Path = tuple[str, ...]
 

@@ -15,7 +15,7 @@ HEARTBEAT = bytes.fromhex("0267 00000007 0268 00 00")
 """HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tags."""
 
 NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatRequest", "ApiVersionsResponse")
-"""The first class has a UUID field, so its first call imports a module."""
+"""The first class has a UUID field, so its first call imports a module while other threads run."""
 
 
 def call_of(name: str) -> Callable[[], object]:

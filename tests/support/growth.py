@@ -17,7 +17,7 @@ __all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "lines_run", "peak_bytes"]
 FACTOR: Final = 8
 """The second input is this many times larger than the first."""
 _BETWEEN: Final = 22
-"""Growth by up to this factor counts as linear."""
+"""Growth by up to this factor counts as linear. It is the geometric mean of 8 (linear) and 64 (quadratic)."""
 
 Work = Callable[[], object]
 

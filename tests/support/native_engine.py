@@ -28,7 +28,7 @@ _METHODS = [
 ]
 """The placeholder methods that the engine replaces on first use, with their classes and names.
 
-`forget_engine` restores them.
+They are saved before any object exists, so that `forget_engine` can restore them.
 """
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")

@@ -22,7 +22,7 @@ def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
 
     For a folder that contains spec sets, return these sets and the JSON files directly in the folder. For the project's
     root folder, return only the sets, because its JSON files need not be specs. If `paths` is empty, return the
-    project's spec sets. Raises SettingsError if the current folder is not in a project.
+    project's spec sets, or raise SettingsError if the current folder is not in a project.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

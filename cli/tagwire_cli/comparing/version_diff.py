@@ -1,7 +1,8 @@
 """Compare the layouts of two versions of a message, field by field.
 
 A layout describes everything on the wire in one version: types with their length encoding, nullability and tags. Fields
-are matched by name.
+are matched by name. A field's type changes only in nullability and length encoding, and its position changes only if it
+becomes a tagged field.
 """
 
 from __future__ import annotations

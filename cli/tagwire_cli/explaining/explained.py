@@ -65,7 +65,7 @@ class Explained(NamedTuple):
 
 
 class _Children(list[Any]):
-    """The children of a node as JSON values. Each child is created only when it is written."""
+    """The children of a node as JSON values. To save memory, each child is created only when it is written."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()

@@ -95,7 +95,7 @@ def source(
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
     """Parse the arguments MESSAGE and VERSION.
 
-    Return a function that creates a `Selected` from PATH arguments, and the arguments that follow VERSION. Raises
+    Return a function that creates a `Selected` from PATH arguments, and the remaining arguments. Raises
     click.UsageError if the message or a required version is missing or wrong.
     """
     try:

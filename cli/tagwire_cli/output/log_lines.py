@@ -38,7 +38,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes that are printed for each record, even if the batch has them."""
+"""Attributes that are printed only for records that have them, even if the batch's attributes include them."""
 
 
 class DumpOptions(NamedTuple):

@@ -342,7 +342,7 @@ def _is_undone(draft: Path) -> bool:
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # another process has moved all files back
+    if not undone.exists():  # another process has moved all files back; the targets may now belong to later commits
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)

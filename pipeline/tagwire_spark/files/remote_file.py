@@ -87,7 +87,7 @@ class RemoteFile:
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # the ETag has changed
+            if error.errno == EINVAL:  # the ETag has changed: the file was replaced, or it has grown
                 self._check()
             raise
         if len(found) < end - start:

@@ -35,9 +35,10 @@ def audit_captures(
     """Return a row for each client, API and version, sorted in this order.
 
     `client` is the client ID or, for requests without one, the client's label in the capture (`clientLabel`).
-    `sinceRelease` and `lastRelease` are the first and last release that have the version; `lastRelease` is null if the
-    newest release has it. With `rejected_by` "4.0", return only versions that brokers of release 4.0 reject. `paths`,
-    `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError for invalid arguments.
+    `sinceRelease` and `lastRelease` are the first and last release that have the version, according to the package's
+    archive of releases; `lastRelease` is null if the newest release has it. With `rejected_by` "4.0", return only
+    versions that brokers of release 4.0 reject. `paths`, `port` and `storage_options` are as for the source
+    `kafka_rpc`. Raises PipelineError for invalid arguments.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
     if storage_options:

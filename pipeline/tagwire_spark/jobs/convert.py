@@ -1,7 +1,7 @@
 """`convert_logs` does what `tagwire log convert` does on one machine, but segment by segment on all workers.
 
 Segments are converted independently. A second round rebuilds the transaction index of each segment that begins while a
-transaction is open.
+transaction is open. The output is byte for byte the same as with `tagwire log convert`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -87,9 +87,9 @@ def export_logs(
     A path is a partition folder, or a folder above partitions. Several paths are exported under their own names. Paths
     and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is
     written to `work_folder` first, and then uploaded. `columns` are the columns of `kafka_log` to export, by default
-    all. Bytes that are not a batch are an error, or are kept and reported if `mode` is PERMISSIVE. `output` appears
-    only when it is complete. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable
-    logs.
+    all; topic and partition become folder names instead of columns. Bytes that are not a batch are an error, or are
+    kept and reported if `mode` is PERMISSIVE. `output` appears only when it is complete. Raises FormatError,
+    LogPathError or PipelineError for invalid arguments and unreadable logs.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode: expected {' or '.join(MODES)}, got {mode!r}.")

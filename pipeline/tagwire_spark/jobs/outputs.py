@@ -35,7 +35,7 @@ from tagwire_spark.jobs.tasks import run_units
 # Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
 #
 # Tasks upload the files below a hidden prefix, and one commit copies them all to their final names. So a `kafka_log`
-# reader sees either all of the output or nothing.
+# reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which appears last.
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:

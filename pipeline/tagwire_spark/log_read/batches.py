@@ -156,7 +156,8 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the split's first batch, and the last offset before it.
 
-    A permissive read needs the last offset to recognize the first batch after damage. Other reads raise LogError.
+    A permissive read needs the last offset to recognize the first batch after damage. The task of the preceding split
+    uses the same last offset, so both tasks find the same batch. Other reads raise LogError.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:

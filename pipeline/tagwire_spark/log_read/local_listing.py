@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Minimum age, in nanoseconds, of a reliable modification time."""
+"""Minimum age of a modification time, in nanoseconds. If it is younger, a later change may leave it the same."""
 
 
 class _Known(NamedTuple, Generic[_T]):
@@ -57,7 +57,7 @@ class LocalListing(Generic[_T]):
     def value_of(self, folder: Path) -> _T:
         """Return the value of the partition in a folder. The value of an unchanged partition is cached.
 
-        Raises LogPathError if the folder is gone.
+        Raises LogPathError if the folder is gone, and any error that computing the value raises.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

@@ -272,7 +272,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):
+        if all(isinstance(partitions, list) for partitions in value.values()):  # reject strings, which are iterable
             pairs = ((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
             if (found := frozenset(pairs)) and all(partition >= 0 for _, partition in found):
                 return found

@@ -1,7 +1,7 @@
 """Identify the micro-batch of a write, so that repeating the write has no effect.
 
 A commit's manifest stores the number of each query's last micro-batch. All micro-batches up to that number count as
-written.
+written, even if one is repeated with other rows.
 """
 
 from collections.abc import Mapping

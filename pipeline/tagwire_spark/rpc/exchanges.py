@@ -263,5 +263,5 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
             for number in range(opened.num_row_groups):
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()
-    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:
+    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # e.g. times out of range, invalid UTF-8
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path} can't be read: {error}.") from None

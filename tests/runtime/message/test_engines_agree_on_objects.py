@@ -48,7 +48,7 @@ class TestDeletedDefaults:
 
     @pytest.fixture
     def partition(self) -> Any:
-        FetchResponse.decode(FetchResponse().encode(17), 17)
+        FetchResponse.decode(FetchResponse().encode(17), 17)  # from now on, default structs are created on access
         result = PartitionData()
         del result.diverging_epoch
         return result

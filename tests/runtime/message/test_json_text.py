@@ -154,7 +154,7 @@ def test_odd_values(fields: dict[str, Any], both: Callable[[Callable[[], Any]], 
     for version in (8, 12):
         for style in ("lossless", "kafka", "odd"):
             both(lambda: message.to_json(version, style=style))  # noqa: B023
-            for indent in (None, 1, 3, -1):
+            for indent in (None, 1, 3, -1):  # for the unusual indent -1, the engine calls `json.dumps`
                 both(lambda: message.to_json_text(version, style=style, indent=indent))  # noqa: B023
 
 

@@ -68,7 +68,7 @@ def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: 
 
 class TestConstructing:
     def test_signature_is_read_from_the_class(self) -> None:
-        for _ in range(2):
+        for _ in range(2):  # the signature must be the same after an object was created
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1

@@ -97,7 +97,7 @@ def test_errors_show_lines_of_the_test_alone(tmp_path: Path) -> None:
 
 def test_pytest_finds_the_plugin_where_tagwire_is_installed() -> None:
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
-    assert points == {PLUGIN: PLUGIN}
+    assert points == {PLUGIN: PLUGIN}  # `-p` uses the same name, so pytest loads the plugin only once
 
 
 def test_the_plugin_costs_nothing_until_a_fixture_is_used() -> None:

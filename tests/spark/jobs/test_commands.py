@@ -49,4 +49,4 @@ def test_spark_submit(tmp_path: Path) -> None:
     assert status == 0, err
     assert json.loads(out)["total"]["records"] == 60 and "orders" in page.read_text(encoding="utf-8")
     status, out, err = _run(submit, "--master", "local[2]", spark_submit.__file__, "whatif", SAMPLE, "--to", "v77")
-    assert status == 2 and "there is no record format 'v77'" in out + err
+    assert status == 2 and "there is no record format 'v77'" in out + err  # spark-submit may write errors to `out`

@@ -1,4 +1,4 @@
-"""Run a read, a write and jobs with speculation, on two workers with different host names.
+"""Run a read, a write and jobs with speculation, on two workers with different host names, as Spark requires.
 
 The first attempt of a task pauses until a second attempt has finished. In one job, the first attempt kills
 its executor instead.

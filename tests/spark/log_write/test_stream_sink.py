@@ -71,7 +71,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     run(tmp_path, "q", 2, rows())
     run(tmp_path, "q", 2, rows(5))  # ignored, because batch 2 is already committed
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))
+    job(tmp_path, rows(5))  # after this batch write, micro-batch 2 must still count as committed
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))

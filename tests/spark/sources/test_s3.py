@@ -76,7 +76,7 @@ def test_no_secret_in_writes_streams_and_foreach_batch(
         return started
 
     query = start("s3://logs/stream")
-    start("s3://logs/stream")
+    start("s3://logs/stream")  # restart without new data
     sink.foreachBatch(write).option("checkpointLocation", str(tmp_path / "e")).start().awaitTermination()
     columns = ["topic", "partition", "offset", "key", "value", "headers"]
     expected = sorted(map(str, df.select(*columns).collect()))

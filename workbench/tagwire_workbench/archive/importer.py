@@ -26,10 +26,10 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Return `spec` with the `about` strings from the same message's spec in `folder`.
+    """Return `spec` with the `about` strings from the same message's spec in `folder`, which may have an older name.
 
     Fields and common structs are matched by name, so a renamed field loses its `about`. Raises SpecError if the spec in
-    `folder` can't be read.
+    `folder` can't be read, because its `about` strings would be lost.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]
@@ -87,7 +87,7 @@ class ImportReport:
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """For each message, the paths of its fields and structs without `about`."""
+    """For each message, the paths of its fields and structs without `about`; empty if no spec has any `about`."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:
@@ -141,8 +141,9 @@ def import_release(
     unless all sources could be read and merged, and nothing is ever removed. `component` replaces the component in each
     source's name. `progress` is called with each source before it is read. `about` strings in `out` are kept.
 
-    Raises SpecError for a source that can't be read, for specs that break a rule, for different specs with the same
-    name in one release, and for releases that can't be merged. Raises TagwireError for a file that can't be written.
+    Raises SpecError for a source that can't be read, for specs that break a rule (`problems` lists all violations), for
+    different specs with the same name in one release, and for releases that can't be merged. Raises TagwireError for a
+    file that can't be written.
     """
     releases = read_releases(sources, component=component, progress=progress)
     history = None

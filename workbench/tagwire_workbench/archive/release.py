@@ -156,7 +156,8 @@ def read_releases(
     """Read the specs in jars and directories, and return their releases, newest first.
 
     A source's release and component are taken from its name (`kafka-clients-4.4.0.jar`). `component` overrides the
-    component of all sources. Raises SpecError for a source that can't be read, and for specs that break rules.
+    component of all sources. A jar may have no specs. Raises SpecError for a source that can't be read, and for specs
+    that break rules (`problems` lists the violations in all sources).
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []

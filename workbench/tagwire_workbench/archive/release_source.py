@@ -135,7 +135,7 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """Return the component of a spec, taken from a folder in its path.
+    """Return the component of a spec, taken from the innermost folder in its path that names one.
 
     The folder is named after an artifact (`kafka-clients-4.4.0`), its source module (`clients/src`), or the component.
     """

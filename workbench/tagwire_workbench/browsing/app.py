@@ -248,7 +248,7 @@ class Browser(App[None]):
         self._input_kind = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
-        self.prompt.cursor_position = len(self.prompt.value)
+        self.prompt.cursor_position = len(self.prompt.value)  # Textual would otherwise keep the old cursor position
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True

@@ -41,7 +41,8 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
     """Return the decompressed records of a message's compressed batches.
 
-    Returns None if a compressed batch has format v0 or v1, or if decoding fails."""
+    Returns None if a compressed batch has format v0 or v1, or if decoding fails.
+    """
     found = []
     try:
         for records in decode_records(message, version, format=settings.records, limits=settings.limits):

@@ -75,6 +75,6 @@ class Reader:
         for entry in unknown:
             try:
                 self.listing.has_error(entry)
-            except TagwireError:
+            except TagwireError:  # the browser shows the error when the user selects the entry
                 continue
         return bool(unknown)

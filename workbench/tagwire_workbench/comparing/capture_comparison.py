@@ -120,7 +120,8 @@ class FieldComparison(NamedTuple):
     values: tuple[list[str], list[str], list[str]] | None
     """Three lists of values: only in the first capture, only in the second, in neither.
 
-    None if there are too many values, or if they are secret.
+    None if there are too many values, or if they are secret. The third list is empty unless the field is a boolean or a
+    small enum.
     """
 
     def as_dict(self) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class MessageComparison(NamedTuple):
     """Number of messages by version, in the first capture."""
     b: dict[int, int]
     fields: list[FieldComparison]
-    """The message's fields; empty unless both captures have the message."""
+    """The fields in the captured versions; empty unless both captures have the message."""
 
     def as_dict(self) -> dict[str, Any]:
         return {

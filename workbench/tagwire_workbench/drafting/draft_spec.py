@@ -54,8 +54,8 @@ def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
 def with_new_version(spec: Spec) -> Tree:
     """Return the spec with one more version: the fields of the last version, plus optional fields.
 
-    A field whose range ends at the highest version is not in the new version. Raises SpecError if a valid version is
-    flexible.
+    A field whose range ends at the highest version is not in the new version. Existing versions with optional fields
+    are kept. Raises SpecError if a valid version is flexible.
     """
     valid = _range(spec, "validVersions")
     flexible = _range(spec, "flexibleVersions") & valid

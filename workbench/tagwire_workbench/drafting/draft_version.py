@@ -80,7 +80,7 @@ class DraftPlan:
     changed: dict[Path, str]
     """The new content of each file that changes."""
     stale: tuple[Path, ...]
-    """Specs in the output folders that aren't part of the plan."""
+    """Specs in the output folders that aren't part of the plan. They are left unchanged."""
 
     def apply(self) -> None:
         """Write the files. Raises OutputError if a file can't be written."""
@@ -128,12 +128,12 @@ def plan_drafts(
     """Plan a version with optional fields for each request and response in a folder of specs.
 
     `target` is the folder for the drafts. With `only_new`, drafts contain only the new version, and only drafts and
-    headers are written. `released` contains the specs whose versions must not change. Nothing is written until
-    `DraftPlan.apply`.
+    headers are written. If `target` is `folder`, specs keep all their versions and comments. `released` contains the
+    specs whose versions must not change. Nothing is written until `DraftPlan.apply`.
 
-    Raises SpecError if the folder can't be read, if specs break a rule before or after drafting, if a request and its
-    response have different versions, or if a draft would overwrite a file in another folder, remove fields in place, or
-    change a released version.
+    Raises SpecError if the folder can't be read, if specs break a rule before or after drafting (`problems` lists all
+    violations), if a request and its response have different versions, or if a draft would overwrite a file in another
+    folder, remove fields in place, or change a released version.
     """
     is_in_place = _is_in_place(folder, target)
     if only_new and is_in_place:

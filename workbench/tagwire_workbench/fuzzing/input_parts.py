@@ -214,7 +214,7 @@ def splice(
     """Replace a range with `data`, and adjust the counts and sizes around the range.
 
     `holds` is the innermost part that encloses the range, if any. `elements` is the number of elements or tagged fields
-    that the replacement adds.
+    that the replacement adds (negative if it removes some).
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)

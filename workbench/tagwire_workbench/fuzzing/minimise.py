@@ -5,7 +5,7 @@
 
 The search removes array elements, tagged fields, nullable structs, and the content of strings and bytes, and then sets
 other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error. Finally,
-the search removes single bytes. It only removes bytes if an input's message is unknown.
+the search removes single bytes. If an input's message is unknown, it does nothing else.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def minimise(data: bytes, keeps: Keeps, framing: InputFraming | None = None, *, 
 
 
 def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
-    """Return a function that tests whether an input raises the same exception from the same line as `data`.
+    """Return a function that tests whether an input raises the same class of exception from the same line as `data`.
 
     Raises NothingToKeepError if `target(data)` raises nothing.
     """

@@ -51,7 +51,7 @@ class TextPositions:
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 
     def offset(self, position: Position) -> int:
-        """Return the offset of an editor position."""
+        """Return the offset of an editor position. A position within a character counts as the character's start."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, left = self._starts[position.line], position.character

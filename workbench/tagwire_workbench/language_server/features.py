@@ -251,7 +251,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return the edit that renames a shared struct or register in all files. Its own file is also renamed."""
+    """Return the edit that renames a shared struct or register in all files. A file named after it is also renamed."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.files))
     target = declared.with_name(f"{name}.json")

@@ -18,7 +18,7 @@ from tagwire.text_format import count, shown
 _MOST_NODES: Final = 100_000
 """Maximum number of nodes. Aliases can multiply the nodes of a short file."""
 _DEEPEST: Final = 100
-"""Maximum number of nested levels. Messages have about ten."""
+"""Maximum number of nested levels, because Python's stack is limited. Messages have about ten."""
 _LONGEST: Final = 1000
 """Maximum number of characters in a number. Python rejects integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
@@ -213,7 +213,10 @@ class _Maker:
 
 
 def _joined_surrogates(text: str) -> str | None:
-    """Return the text with each surrogate pair replaced by its character; None if a surrogate is unpaired."""
+    """Return the text with each surrogate pair replaced by its character; None if a surrogate is unpaired.
+
+    JSON's `\\u` escapes result in surrogates.
+    """
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

@@ -36,14 +36,17 @@ class Begun(NamedTuple):
     is_held: bool
     """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame and its stream offset. Returns the bytes to send instead of a held-back frame."""
+    """Called with the complete frame and the stream offset of its size.
+
+    Returns the bytes to send instead of a held-back frame.
+    """
 
 
 class Passing:
     """Finds the frames in one direction of a connection.
 
-    `begins` is called with the first eight bytes of each frame. `note` is called with the description of each problem.
-    After an invalid size, all bytes pass unchanged.
+    `begins` is called with the first bytes of each frame, at most eight. `note` is called with the description of each
+    problem. After an invalid size, all bytes pass unchanged.
     """
 
     def __init__(
@@ -69,7 +72,11 @@ class Passing:
         """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Add received bytes, and yield the bytes that can be sent on. Calls `ends` for each complete frame."""
+        """Add received bytes, and yield the bytes that can be sent on.
+
+        Calls `ends` for each complete frame, in order: for a held-back frame before its bytes are yielded, for other
+        frames usually after all bytes have been yielded.
+        """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)
         if is_between and PREFIX_SIZE <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
@@ -90,7 +97,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream. Return the bytes held back if the stream ends within a frame."""
+        """End the stream. Return the held-back bytes of an incomplete frame, which isn't recorded."""
         rest: list[Bytes] = [self._prefix] if self._prefix else []
         if self._left:
             if self._is_held:

@@ -106,7 +106,10 @@ class _Listeners:
         )
 
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
-        """Return the proxy's address for an advertised server, listening on a new port if necessary."""
+        """Return the proxy's address for an advertised server, listening on a new port if necessary.
+
+        `came_to` is the host to which the client connected.
+        """
         server = Address(host, port)
         if self.is_ours(server, came_to):
             return host, port

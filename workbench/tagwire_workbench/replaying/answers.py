@@ -148,7 +148,10 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether all errors in the received response are retriable, unless all recorded ones are retriable too."""
+    """Return whether all errors in the received response are retriable.
+
+    Returns False if it has no errors, or if the recorded response also has only retriable errors.
+    """
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -52,7 +52,7 @@ class IdMapping:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Map recorded IDs to received IDs by comparing two responses.
+        """Map recorded IDs to received IDs by comparing two responses. IDs that are already mapped stay unchanged.
 
         An ID that occurs in both responses is mapped to itself. Other IDs are paired if their structs have equal names
         (`_NAMES`), such as topic names.
@@ -92,7 +92,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the target server's IDs."""
+        """Return a recorded message or struct with the target server's IDs, or the same object if nothing changes."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)

@@ -168,9 +168,9 @@ async def play(
 ) -> AsyncGenerator[ReplayedAnswer]:
     """Send the requests of a capture, and yield an answer for each recorded response.
 
-    `sent` returns the bytes to send for a recorded request. With `is_paced`, requests are sent at the recorded pace. A
-    request is repeated while `is_retriable` is true for its answer, for at most `retry` seconds. Raises
-    UnreachableServerError if a connection can't be opened.
+    `sent` returns the bytes to send for a recorded request. With `is_paced`, requests are never sent earlier than
+    recorded, relative to the start. A request is repeated while `is_retriable` is true for its answer, for at most
+    `retry` seconds. Raises UnreachableServerError if a connection can't be opened.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:

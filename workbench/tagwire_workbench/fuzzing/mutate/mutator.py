@@ -58,9 +58,9 @@ class Mutator:
     ) -> Mutation:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
-        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If no result fits in
-        `max_size`, a truncated mutation of the kind "near" is returned. Without `max_size`, raises FramingError if no
-        message can be changed.
+        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If the message does not allow
+        the requested change, a seed is used instead. If no result fits in `max_size`, a truncated mutation of the kind
+        "near" is returned. Without `max_size`, raises FramingError if no message allows the change.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")

@@ -209,7 +209,7 @@ def _struct(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
-    """Add a tagged field whose tag no version of the struct defines."""
+    """Add a tagged field whose tag no version of the struct defines; a known tag might make the message invalid."""
     cls: Any = part.struct.cls if part.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(part).fields}
     there = {_tag(entry) for entry in part.inner}
