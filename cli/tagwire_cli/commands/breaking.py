@@ -232,7 +232,7 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
             say(f"{specs} has no lock file; skipped", err=True)
-        elif not spec_set.lock.exists():  # a new protocol has no lock file yet
+        elif not spec_set.lock.exists():  # a new protocol has no lock file yet; commit hooks must accept this
             name = os.path.relpath(spec_set.lock)
             say(
                 f"{name} does not exist: nothing in {specs} is released yet; run `tagwire lock` to release it", err=True

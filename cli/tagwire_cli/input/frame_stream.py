@@ -1,6 +1,7 @@
 """Read frames, or lines of hex, from a stream as they arrive.
 
-The context manager `at` adds the number of the frame or line to error messages.
+The input may be a live connection, so a frame is returned before more input is read. The context
+manager `at` adds the number of the frame or line to error messages.
 """
 
 import contextlib

@@ -24,7 +24,7 @@ _PAUSE: Final = 0.2
 _SHORT: Final = 8
 """Minimum length of secrets that are masked everywhere.
 
-A shorter secret is masked only as a separate word.
+A shorter secret may occur in other text by chance, so it is masked only as a separate word.
 """
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
@@ -33,7 +33,7 @@ _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 _TAKEN: Final = 1024
-"""Number of calls that `at_once` submits at a time."""
+"""Number of calls that `at_once` submits at a time, to limit the number of futures."""
 
 
 class StorageOptions(dict[str, Any]):

@@ -98,7 +98,7 @@ def _release(text: str, releases: list[str]) -> Release:
 
 
 def _serves(first: str, last: str, newest: Release, release: Release | None) -> bool | None:
-    """Return whether `release` is in the range from `first` to `last`."""
+    """Return whether `release` is in the range from `first` to `last`. Releases after `newest` count as `newest`."""
     if release is None:
         return None
     begin, end = _number(first)[: len(release)], _number(last)[: len(release)]

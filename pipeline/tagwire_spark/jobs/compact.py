@@ -83,7 +83,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # With `dirty_from`, one task must compact the whole log.
+        # With `dirty_from`, one task compacts the whole log, because it needs the keys of all records from there on.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]

@@ -1,6 +1,7 @@
 """`log_state` returns the state in Kafka's internal topics as tables, computed by workers.
 
-Each task computes the state of one partition with `tagwire.log.state`.
+Each task computes the state of one partition with `tagwire.log.state`. It needs no other partitions, because Kafka
+writes all records with the same key to the same partition.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -85,7 +85,7 @@ def job_inputs(
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
     for location in found:
-        with settled_location(location):
+        with settled_location(location):  # completes or undoes interrupted commits
             pass
     return found
 

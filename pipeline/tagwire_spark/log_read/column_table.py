@@ -94,7 +94,7 @@ def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int],
 def _micros_array(times: Any) -> Any:
     try:
         return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:
+    except pa.ArrowInvalid:  # times that Spark can't represent become null
         number = pc.cast(times, pa.int64())
         fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)

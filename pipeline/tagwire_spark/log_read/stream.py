@@ -243,7 +243,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _listed(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Raises PipelineError for an unreadable log.
+        Both come from one listing, so that no deleted segment goes unnoticed. Raises PipelineError for an unreadable
+        log.
         """
         found: dict[tuple[str, int], Log] = {}
         splits: list[Split] = []
@@ -295,7 +296,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
         """Return the end of a log; None if it has no segments.
 
-        The search starts at the last known end. Raises LogError for damage.
+        The search starts at the last known end, which is returned if the last segment still has this `state`. Raises
+        LogError for damage.
         """
         if not partition.segments:
             return None
@@ -366,7 +368,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:
-    """Return whether a missing segment was deleted: its folder still exists, and the log now begins after the split."""
+    """Return whether a missing segment was deleted: its folder still exists, and the log now begins after the split.
+
+    If the folder is missing too, the worker may not have mounted it.
+    """
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:
         try:

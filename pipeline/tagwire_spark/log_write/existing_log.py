@@ -1,6 +1,7 @@
 """Read the existing log that a write continues or replaces: its end, its open transactions, and its files.
 
-A write is rejected if the log contains batches of a different format with the same magic byte.
+A write is rejected if the log contains batches of a different format with the same magic byte, because readers could
+not tell them apart.
 """
 
 from collections.abc import Generator, Iterable, Iterator

@@ -78,7 +78,7 @@ _HEADERS: Final = "includeHeaders"
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the options of the write."""
+    """The log folder or URL to write to, and the options of the write. For None, a column or default applies."""
 
     root: str
     format: str | None = None

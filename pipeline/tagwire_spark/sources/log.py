@@ -65,7 +65,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options that both batch reads and streams accept."""
+    """Return the options that both batch reads and streams accept, because Spark calls `schema` for both."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
