@@ -241,7 +241,8 @@ class Connection(_Side):
     def handshake(self) -> bytes | None:
         """Return the bytes of a version request; None if the versions are known, or the protocol has no such request.
 
-        Call this method again after each response, because a peer may reject the version of the version request.
+        Call this method again after each response, because a peer that does not support the version of the request
+        answers with the versions that it supports.
         """
         if self.has_versions or self._announcement is None:
             return None

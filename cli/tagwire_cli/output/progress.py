@@ -28,8 +28,8 @@ _bars: Final[list["Progress"]] = []
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
     """Yield a function that draws a progress bar when called with (done, total); None if stderr is not a terminal.
 
-    No background thread draws the bar, so the program can fork. The bar is removed at the end. With `prints_all_along`,
-    yields None also if stdout is a terminal.
+    No background thread draws the bar, so the program can fork. The bar is removed at the end. With `prints_all_along`
+    (the command prints all the time), yields None also if stdout is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None

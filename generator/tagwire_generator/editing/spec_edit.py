@@ -62,7 +62,7 @@ class SpecEdit:
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
         end = self._end(start) - 1
-        content = start + len(self._text[start:end].rstrip())
+        content = start + len(self._text[start:end].rstrip())  # after any comments in the list
         indent = self._indent(start)
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))

@@ -63,7 +63,7 @@ class Lock:
 
     messages: tuple[LockedMessage, ...]
     options: SpecOptions = field(default_factory=SpecOptions)
-    """The spec set's options at the time of the release."""
+    """The spec set's options at the time of the release. They affect the wire format."""
     file: str = ""
     registers: tuple[Tree, ...] = ()
     """The registers (tables of named numbers) that fields use as enums. Only their numbers and names are stored."""

@@ -1,6 +1,6 @@
 """Connections on sockets: `tagwire.connect` blocks, and `tagwire.connect_async` is for asyncio.
 
-docs/howto-broker.md shows how to use them.
+They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names for numeric values, from the enums of a package.
 
 Kafka's own specs have no enums, so the values of their fields are plain numbers. If an enum of the package lists a
-field, text output also shows the enum's names.
+field, output for people also shows the enum's names.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -235,7 +235,7 @@ No error can occur, because the bytes were already decoded.
 
 
 class SpanRecorder:
-    """Writes the rows of a trace. A reader opens and closes a span for each value."""
+    """Writes the rows of a trace. A reader opens and closes a span for each value, and closes inner spans first."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 

@@ -100,7 +100,10 @@ def annotated_lines(
 
 
 def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> tuple[int, int, int]:
-    """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows."""
+    """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows.
+
+    `annotated_lines` computes the rows again, because storing them would take too much memory.
+    """
     size, path_width, type_width = 0, len("path"), len("type")
     for row in islice(_rows(trace, None), most):
         size = max(size, len(row.data))

@@ -99,8 +99,8 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 
 # For programs that store records in columns, split a batch into header bytes and records, and rebuild it exactly. When
 # a batch is rebuilt, the checksum in the header proves that the records are the original ones. Compressed batches are
-# stored whole, because their bytes depend on the version of the compression library. Single messages, and batches that
-# can't be rebuilt exactly are also stored whole.
+# stored whole, because their bytes depend on the version of the compression library. Single messages, which have no
+# batch header, and batches that can't be rebuilt exactly are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that the type does not allow. `reason` is the error text without `value`."""
+    """Raised for a value that the type does not allow. `reason` is the error or, with `value`, what was expected."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)

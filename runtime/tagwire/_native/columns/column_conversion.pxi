@@ -15,7 +15,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """Maximum number of list elements or bytes in a column, limited by int32 offsets."""
+    """Maximum number of list elements or bytes in a column, limited by int32 offsets. Tests lower it."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name

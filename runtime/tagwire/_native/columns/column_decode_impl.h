@@ -149,7 +149,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int error = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* skip unneeded values, which can have any bytes */
+        if (values == NULL && e->kind != TW_BOOL) { /* skip unneeded values: all bytes are valid, except in bools */
             w->r.p += width * count;
             return 0;
         }

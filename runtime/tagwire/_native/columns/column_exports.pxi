@@ -167,7 +167,7 @@ cdef void drop_pull(ArrowStream_c *stream) noexcept with gil:
 
 
 def export_stream(root, arrays):
-    """Return an "arrow_array_stream" capsule of the arrays in an iterator."""
+    """Return an "arrow_array_stream" capsule. Each array is taken from an iterator when the consumer requests it."""
     cdef ArrowStream_c *stream = <ArrowStream_c *>zeroed(sizeof(ArrowStream_c))
     cdef Pull pull = Pull()
     pull.root, pull.arrays = root, iter(arrays)

@@ -43,7 +43,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """Set `s.filled`, the columns of tagged fields."""
+        """Set `s.filled`, the columns of tagged fields and of unknown tags."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)

@@ -94,7 +94,8 @@ static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
 }
 
 /* Store a string of up to 16 bytes. The caller has checked that 16 bytes can be read and written. Always copies 16
- * bytes, because a branch on the size would often be mispredicted. Return 1, or 0 if the string isn't ASCII. */
+ * bytes, because a branch on the size would often be mispredicted; the next string overwrites the excess. Return 1. If
+ * the string isn't ASCII, store nothing and return 0. */
 static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
 {
     int64_t begin = b->size;

@@ -36,7 +36,7 @@ enum tw_column_error {
 #  define tw_free PyMem_RawFree
 #endif
 
-/* The type and the default of a column. Threads can share this struct. */
+/* The type and the default of a column. This struct never changes, so threads can share it. */
 typedef struct {
     uint8_t kind;
     uint8_t nullable;

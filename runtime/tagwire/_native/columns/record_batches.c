@@ -78,7 +78,8 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether a batch's base offset is not above the last offset of the previous batch. */
+/* Return whether a batch's base offset is not above the last offset of the previous batch. The base offset may be
+ * corrupt, because no checksum covers it. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->header[b->plan->header->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);

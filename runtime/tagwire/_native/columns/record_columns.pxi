@@ -4,7 +4,7 @@ The loop in record_batches.c reads headers and records with the engine's plans. 
 the column or slot in which the field is stored.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32
+cdef tw_crc32c_tables CRC32C, CRC32  # never changed after this, because threads read them without the GIL
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 

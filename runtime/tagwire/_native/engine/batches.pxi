@@ -314,9 +314,9 @@ cdef object iterate(object batch, object nothing):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    The arguments `other_*` describe a second format, which stores its magic byte after a varint length.
-    `other_length_at` is the offset of the length, or -1 without a second format. `other_gap` is the number of bytes
-    between the length and the magic byte `other_magic`.
+    The arguments `other_*` describe a second format, which stores its magic byte after a varint length. Python
+    reads a batch that can be in either format. `other_length_at` is the offset of the length, or -1 without a second
+    format. `other_gap` is the number of bytes between the length and the magic byte `other_magic`.
     """
 
     cdef Magic2 plan

@@ -150,7 +150,7 @@ cdef class Choosing(Owner):
         """Change the selected values in a message's bytes, and return the new bytes.
 
         `change(rows)` gets the old values, and returns the new rows and the elements to append to arrays. Returns None
-        if C can't read the old values or can't write the new ones.
+        if C can't read the old values (`change` is then not called) or can't write the new ones.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x

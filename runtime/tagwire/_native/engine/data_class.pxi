@@ -1,7 +1,7 @@
 """Construct, compare and copy objects of data classes, and write their `repr`.
 
 `Struct` defines these methods in Python. `tagwire.message.binding` replaces each method with a native one at its first
-call. If C can't use the slots of the object's class directly, the native method calls the Python method.
+use. If C can't use the slots of the object's class directly, the native method calls the Python method.
 """
 
 cdef extern from "engine/data_class.h":

@@ -121,8 +121,9 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has a value for each input. For the base offset, this is the highest offset of all records. If C
-        rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
+        `highest` has the highest attribute value that is encoded relative to each input. For the base offset, this is
+        the highest offset of all records. If C rejects an element, `data` is None, and `is_unsure` is true if the
+        layout interpreter may still accept it.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]

@@ -1,7 +1,8 @@
 """Encode the records of a batch builder as they are appended, without creating an object for each record.
 
 The base offset and base timestamp must be known when the first record is appended. C accepts only values that decoding
-would return unchanged. For other values, the builder continues in Python.
+would return unchanged, so that record objects can still be created later. For other values, the builder continues in
+Python.
 """
 
 cdef enum:

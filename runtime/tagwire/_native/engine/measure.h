@@ -76,7 +76,7 @@ static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
 }
 
 /* Group a struct's fields by tw_look_kind. Set `looks_width` to the size of all fixed-width ints, plus the shortest
- * count prefix of each int32 array, plus an empty tag section. */
+ * count prefix of each int32 array, plus an empty tag section. Call this when the struct is otherwise complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;

@@ -109,7 +109,8 @@ struct tw_struct {
     const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
-    const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults */
+    const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in a column plan,
+                             * the columns to fill with defaults if the tag section is empty */
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
     PyObject *known_tags;   /* frozenset of the tags of all fields in `tagged` */
     const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */

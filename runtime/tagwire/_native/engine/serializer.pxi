@@ -178,7 +178,10 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h)."""
+        """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h).
+
+        The name of array elements is None.
+        """
         return self.types
 
     @property

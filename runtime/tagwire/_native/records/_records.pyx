@@ -50,7 +50,7 @@ cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
-    If `is_appended` is true, timestamp deltas are ignored. `has_attributes` is false if the
+    Timestamp deltas are added to this timestamp, or ignored if `is_appended` is true. `has_attributes` is false if the
     records have no attributes byte. Raises ValueError for positions outside the buffer.
     """
 

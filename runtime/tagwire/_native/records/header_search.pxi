@@ -15,6 +15,8 @@ ctypedef struct Form:
 cdef class HeaderSearch:
     """Searches a file for positions of batches whose length, magic byte and checksum are valid.
 
+    Verifying a checksum takes the same time for any length (range_sums.h), so false lengths don't slow the search down.
+
     `forms` is a list of tuples. Each tuple describes the batch header of a record format:
     `length_at`: offset of the length field in the batch
     `is_varint`, `is_zigzag`: how the length is encoded
