@@ -49,5 +49,5 @@ def check_listening(host: str, what: str, error: type[TagwireError], *, allow_re
     if not is_loopback and not allow_remote:
         raise error(
             f"{what} accepts any client, and other machines can reach it at {host or 'every address of this machine'}; "
-            "listen on 127.0.0.1 or ::1, or allow remote clients with argument `allow_remote=True`"
+            "listen on 127.0.0.1 or ::1, or pass argument `allow_remote=True` to allow remote clients"
         )

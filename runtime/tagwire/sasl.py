@@ -81,7 +81,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     server_first = yield f"n,,{first}".encode()
     found = _attributes(mechanism, server_first, "r", "s", "i")
     if not found["r"].startswith(nonce) or found["r"] == nonce:
-        raise SaslError(f"{mechanism}: expected the peer's nonce to be the client's nonce with characters appended")
+        raise SaslError(f"{mechanism}: expected a nonce that begins with {nonce!r} and is longer, got {found['r']!r}")
     iterations = int(found["i"]) if found["i"].isascii() and found["i"].isdigit() else 0
     if not 0 < iterations <= _MOST_ITERATIONS:
         raise SaslError(f"{mechanism}: expected an iteration count from 1 to {_MOST_ITERATIONS}, got {found['i']!r}")

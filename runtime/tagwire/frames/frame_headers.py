@@ -63,7 +63,7 @@ def check_kind(message: Any, version: int | None, kind: str) -> None:
     if found != kind:
         from tagwire.text_format import a_kind
 
-        raise _rejection(message, version, f"is {a_kind(found)}, not a {kind}")
+        raise _rejection(message, version, f"expected a {kind}, got {a_kind(found)}")
 
 
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
@@ -78,7 +78,7 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
         stated = getattr(header, path, actual)  # some packages' header classes lack these fields
         if stated != actual:
             raise EncodeError(
-                f"the header has {what} {stated}, but the message has {what} {actual}",
+                f"expected {what} {actual} as in the message, got {stated}",
                 message_name=message.NAME,
                 version=version,
                 path=f"header.{path}",
@@ -99,7 +99,7 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
             raise _rejection(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
         if stated not in (getattr(defaults, name), value):
-            raise _rejection(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
+            raise _rejection(message, version, f"{name}: expected {stated!r} as in the header, got {value!r}")
     if message.KIND == "request":
         pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
         api = {name: value for name, value in pairs if name in attributes_of(type(header))}

@@ -129,7 +129,9 @@ class MessageIndex:
         if name is None:
             where = f" of component {component!r}" if component else ""
             keys = self.keys(kind, component)
-            raise UnknownMessageError(f"{self.package} has no {kind}{where} with API key {api_key}; it has {keys}")
+            raise UnknownMessageError(
+                f"{self.package} has no {kind}{where} with API key {api_key}; known API keys: {keys}"
+            )
         return self[name]
 
     def keys(self, kind: str, component: str = "") -> str:

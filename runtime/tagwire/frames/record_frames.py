@@ -74,7 +74,7 @@ def encode_record(message: Message, version: int) -> bytes:
         fields = {"frame_version": FRAME_VERSION, "api_key": message.API_KEY, "version": version}
         return encode(_METADATA, fields) + body
     raise EncodeError(
-        f"expected kind coordinator-key, coordinator-value or metadata, got kind {message.KIND}",
+        f"expected kind 'coordinator-key', 'coordinator-value' or 'metadata', got {message.KIND!r}",
         message_name=message.NAME,
         version=version,
         path="",
@@ -113,7 +113,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
         from tagwire.text_format import near, shown
 
         logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
-        raise TagwireError(f"log: expected {', '.join(logs)}, got {shown(log)}{near(log, logs)}")
+        raise TagwireError(f"log: expected one of {', '.join(map(repr, logs))}, got {shown(log)}{near(log, logs)}")
     if key is None:
         return record.key()
     if isinstance(key, bytes | bytearray | memoryview):
@@ -121,7 +121,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.text_format import shown
 
-        raise TagwireError(f"key: expected a key message of the {log} log, or its bytes, got {shown(key)}")
+        raise TagwireError(f"key: expected a key of the {log!r} log as a message or bytes, got {shown(key)}")
     if data is None:
         return Frame(None, None, NO_VERSION)
     return record.value(key)
@@ -168,7 +168,7 @@ class _Record:
             layout = _KEY if kind == "coordinator-key" else _METADATA
             keys = self.registry.keys(kind, self.log)
             raise self.unreadable(
-                layout, path, offset, f"{api_key}", f"a record type of the {self.log} log: {keys}"
+                layout, path, offset, f"{api_key}", f"a record type of the {self.log!r} log ({keys})"
             ) from None
 
     def body(self, cls: type[Message], version: int, start: int) -> Frame:

@@ -72,7 +72,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         if name not in self:
             raise UnknownMessageError(
                 f"{self.package} defines no {name}, so it can't read or write frames; encode and decode messages "
-                f"without headers, or add a spec of type header named {name}"
+                f"without headers, or add a spec with type `header` and name `{name}`"
             )
         return self[name]
 
@@ -117,8 +117,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         if not self._header_names_request:
             if not names_request(header):
                 expected = (
-                    "a header that begins with request_api_key and request_api_version, int16 each, in every version; "
-                    "decode the header and the message by their classes"
+                    "a header whose versions all begin with the int16 fields request_api_key and request_api_version; "
+                    "instead, decode the header and the message with their classes"
                 )
                 raise unreadable(
                     "RequestHeader", None, "", 0, "a header without the API key and version of its request", expected

@@ -74,8 +74,8 @@ class FrameSplitter:
         if size is None:
             raise self._error(DecodeError, f"{count(self.pending, 'byte')} of a frame size", f"{_SIZE_WIDTH} bytes")
         if self.pending - _SIZE_WIDTH >= size:
-            found = f"{count(self.pending, 'byte')} of whole frames that were not read"
-            raise self._error(DecodeError, found, "none; read all frames before `close`")
+            found = f"{count(self.pending, 'byte')} of unread frames"
+            raise self._error(DecodeError, found, "none; read all frames before calling `close`")
         found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
         raise self._error(DecodeError, found, "the whole frame")
 

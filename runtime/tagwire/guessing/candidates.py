@@ -251,9 +251,8 @@ class _Work:
         assert message.API_KEY is not None, "a response has an API key"
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
-            raise UnsupportedVersionError(
-                message.NAME, version, f"{frame.version}, in which brokers answer requests of unsupported versions"
-            )
+            # Brokers answer requests of unsupported versions in a version of their own.
+            raise UnsupportedVersionError(message.NAME, version, frame.version)
         return frame.header, frame.message
 
     def as_message(self, message: "type[Message]", version: int) -> Any:

@@ -121,7 +121,7 @@ class FramedCursor(LayoutCursor):
         """Return the end offset of the bytes that the length `size` covers. `start` is the offset of the length."""
         size -= self.pos - start if kind.counts_itself else 0
         if not 0 <= size <= self.left:
-            self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
+            self.fail(f"length {size}", f"0 to {byte_count(self.left)} (all that is left)", start)
         return self.pos + size
 
     def exhausted(self, what: str) -> None:
@@ -150,7 +150,7 @@ class FramedCursor(LayoutCursor):
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
         if found != stated:
-            of = f"0x{found:08x}, the {kind.algorithm} of the {byte_count(self.left)} from {kind.first} on"
+            of = f"0x{found:08x}, the {kind.algorithm} of the {byte_count(self.left)} that begin with {kind.first!r}"
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
@@ -164,7 +164,7 @@ class FramedCursor(LayoutCursor):
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
         """Raise DecodeError if the array is empty but must not be, or if its elements' sort keys don't ascend."""
         if kind.filled and not values and not first:
-            self.fail("an empty array", "at least one element; an empty array must be left out")
+            self.fail("an empty array", "at least one element, because empty arrays must be omitted")
         order = kind.order
         if order is None:
             return

@@ -145,8 +145,8 @@ def _tagged(tag: Any, field: Any, allow_struct_arrays: bool) -> Item:
         raise SchemaError(f"{item.name}: expected a tag (0 to {TAG_MAX}), got {shown(tag)}")
     if isinstance(item.type, Array) and isinstance(item.type.element, Nested) and not allow_struct_arrays:
         raise SchemaError(
-            f"{item.name}: an optional field can't be an array of structs; to allow such fields, pass "
-            "allow_struct_arrays=True"
+            f"{item.name}: by default, an optional field can't be an array of structs; to allow this, pass "
+            "`allow_struct_arrays=True`"
         )
     return Item(item.name, item.type, default=item.default, tag=tag)
 
@@ -190,7 +190,7 @@ def _own_default(type: Type) -> Any:
 
 def _check_default(item: Item) -> None:
     if isinstance(item.type, Nested) or (isinstance(item.type, Array) and item.default not in ((), None)):
-        raise SchemaError(f"{item.name}: a struct or array can only have an empty default, got {shown(item.default)}")
+        raise SchemaError(f"{item.name}: the default of a struct or array must be empty, got {shown(item.default)}")
     try:
         LayoutWriter(Layout(item.name, None, StructLayout(item.name, ())), ByteCount).value(
             item.type, item.default, ByteCount()

@@ -74,7 +74,7 @@ class TagSectionReader(RuledCursor):
         start = self.pos
         size = self.signed_length(section.length)
         if size < 0:
-            self.fail(f"length {size}", "0 (the end of the buffer) or more", start)
+            self.fail(f"length {size}", "0 or more (0 ends the optional fields)", start)
         return size
 
     def ascending(self, tag: int, last: int, start: int) -> int:
@@ -88,7 +88,7 @@ class TagSectionReader(RuledCursor):
         """Read the value of a tagged field. The caller has read its tag and size, which begin at `start`."""
         field = fields.known.get(tag)
         if not 0 <= size <= self.left and (self.strict or field is None):
-            self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
+            self.fail(f"tag {tag} of {byte_count(size)}", f"at most {byte_count(self.left)} (all that is left)", start)
         step: list[str | int] = ["unknown_tags", tag] if field is None else [field.name]
         self.path += step
         self.open(f"tag {tag}", start)

@@ -159,8 +159,8 @@ class LayoutWriter(ValueWalk):
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
             with self.at(item.name):
-                excluding = f"the value of {item.condition.field} excludes this field"
-                self.fail(f"is {self.shown(get(item.name))}, but {excluding}")
+                excluding = f"the value of {item.condition.field!r} excludes this field"
+                self.fail(f"is {self.shown(get(item.name))}, but must be {self.shown(value)}, because {excluding}")
 
     def value(self, type: Type, value: Any, out: Any) -> None:
         if isinstance(type, Fixed):
@@ -263,7 +263,7 @@ class LayoutWriter(ValueWalk):
 
     def in_order(self, type: Array, values: Any) -> None:
         if type.filled and not values:
-            self.fail("is empty; leave it out, or give at least one element")
+            self.fail("is empty; omit this array, or add at least one element")
         order = type.order
         keys = [key_of(order, value) for value in values] if order else []
         if any(one >= two for one, two in pairwise(keys)):
@@ -317,7 +317,7 @@ class LayoutWriter(ValueWalk):
         size = len(data) + (2 if section.counts_tag else 0)
         if size == 0:
             with self.at("unknown_tags"):
-                self.fail(f"tag {tag} has no data, so its length of 0 would mark the end of the optional fields")
+                self.fail(f"tag {tag} has no data; add at least 1 byte, because a length of 0 ends the optional fields")
         self.length(section.length, size, out)
         out += tag.to_bytes(2, "big")
         out += data

@@ -166,7 +166,7 @@ class OptionalBuffer(FrozenData):
 
     def __init__(self, fields: tuple[Item, ...] = (), length: LengthCode = VARINT, *, counts_tag: bool = False) -> None:
         if length not in (VARINT, UVARINT):
-            raise SchemaError(f"the length of an optional buffer must have type varint or uvarint, got {length.name}")
+            raise SchemaError(f"length of an optional buffer: expected type 'varint' or 'uvarint', got {length.name!r}")
         self.fields = _in_tag_order(fields, 0xFFFF)
         self.length = length
         self.counts_tag = counts_tag

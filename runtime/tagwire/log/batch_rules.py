@@ -34,7 +34,7 @@ class Seen(NamedTuple):
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
     """Raise LogError unless the batch's base offset is above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
-        expected = f"{before + 1} or more after the batches before it"
+        expected = f"at least {before + 1}, because offsets must increase"
         reject(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 

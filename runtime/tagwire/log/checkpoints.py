@@ -105,7 +105,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} of other data", "a JSON object")
+        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} that are not a JSON object", "a JSON object")
     return found
 
 
@@ -133,7 +133,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
         if expected == "a version" and number != _VERSION:
             _reject(path, at, text, f"version {_VERSION}")
         if expected != "a version" and number != (left := sum(1 for _ in _lines(path, data)) - 2):
-            _reject(path, at, text, f"{left}, the number of entries that follow")
+            _reject(path, at, text, f"an entry count of {left}")
     for at, line in lines:
         words = line.split(" ")
         if len(words) != width or not all(words):

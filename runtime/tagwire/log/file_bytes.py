@@ -104,8 +104,8 @@ class FileBytes:
         if len(data) < size:
             end = start + len(data)
             raise LogReadError(
-                f"{self._path}: the file was truncated while it was read: it had {count(self._size, 'byte')}, but now "
-                f"has at most {count(end, 'byte')}; read it again"
+                f"{self._path}: the file was truncated while it was read: at most {end} of its "
+                f"{count(self._size, 'byte')} are left; read it again"
             )
         return data
 

@@ -248,12 +248,14 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     cls: Any = kafka_messages()["ProducerSnapshot"]
     version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
     if len(data) < _CRC_END:
-        reject(str(path), _RULE, 0, count(len(data), "byte"), f"at least {_CRC_END} bytes, a version and a checksum")
+        reject(str(path), _RULE, 0, count(len(data), "byte"), f"at least {_CRC_END} bytes (a version and a checksum)")
     if version not in cls.VERSIONS:
         reject(str(path), _RULE, 0, f"version {version}", f"version {cls.VERSIONS}")
     stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
     if stated != actual:
-        reject(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes after it")
+        reject(
+            str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes that follow"
+        )
     try:
         snapshot = cls.decode(data[_CRC_AT:], version)
     except DecodeError as error:

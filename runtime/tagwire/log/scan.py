@@ -336,7 +336,9 @@ class Scan:
             at = position + (format.header_positions.length_at or 0)
             reject(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
         size = format.header_positions.size(header, 0)
-        reject(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
+        reject(
+            self.file, "TWL101", position, f"a batch of {size} bytes", f"at most {left} bytes (the rest of the file)"
+        )
 
 
 @lru_cache(maxsize=64)

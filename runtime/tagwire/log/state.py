@@ -147,7 +147,8 @@ def entries(
     if partition.topic not in INTERNAL_TOPICS:
         known = ", ".join(INTERNAL_TOPICS)
         raise LogPathError(
-            f"{partition.path}: the records of this topic have no known format; expected a partition of {known}"
+            f"{partition.path}: the records of this topic can't be decoded; expected a partition of one of the "
+            f"topics {known}"
         )
     log = INTERNAL_TOPICS[partition.topic]
     reading = _Reading(registry, format_set(format), limits)

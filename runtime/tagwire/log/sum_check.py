@@ -153,7 +153,9 @@ class SumCheck:
         wrong = self._wrong(position, header, found[1], size, positions.sum)
         if wrong is None:
             return None
-        covered = f"the {positions.sum.algorithm} of the {byte_count(wrong.size)} from {positions.sum.first} on"
+        covered = (
+            f"the {positions.sum.algorithm} of the {byte_count(wrong.size)} that begin with {positions.sum.first!r}"
+        )
         return LogError(
             *(self._file, "TWL104"),
             offset=position + wrong.at,

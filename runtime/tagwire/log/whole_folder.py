@@ -164,8 +164,8 @@ def publish(partial: Path, target: Path) -> None:
         if error.errno not in (EEXIST, ENOTEMPTY):
             raise
         raise LogPathError(
-            f"another run has written {target} in the meantime, so this run did not overwrite it and removed its own"
-            " output; choose another output"
+            f"another run has written {target} in the meantime; this run has removed its own output; "
+            "choose another output"
         ) from None
     on_disk(target.parent)
 

@@ -193,7 +193,7 @@ class Message(Struct, Generic[H]):
         if version is None:
             from tagwire.text_format import a_kind
 
-            raise TypeError(f"{cls.NAME} is {a_kind(cls.KIND)}: give its version, which is the version of its request")
+            raise TypeError(f"{cls.NAME} is {a_kind(cls.KIND)}, so pass `version`, the version of the request")
         frame = registry.decode_response(data, cls, version, **how)
         return frame
 

@@ -263,7 +263,9 @@ class _Reader:
                     for name, row in keys.items()
                     if version in row.versions and version not in row.tagged
                 ]
-                self.fail(f"the key {key!r} is missing; {cls.__name__} in this version needs {', '.join(needed)}")
+                self.fail(
+                    f"the key {key!r} is missing; in this version, {cls.__name__} requires the keys {', '.join(needed)}"
+                )
             self.path.pop()
         tags = self.unknown_tags(obj.get(UNKNOWN_TAGS))
         if version is not None:
@@ -285,7 +287,7 @@ class _Reader:
                 self.path.append(present[1].name)
                 self.fail(
                     f"is given together with {present[0].name}, but the union {union} can have only one alternative; "
-                    "leave one out"
+                    "remove one of them"
                 )
             known = [row.json_name for row in rows if version in row.tagged]
             if known and not present and not tags:

@@ -38,10 +38,10 @@ def check_properties(builder: "BatchBuilder") -> None:
             builder.fail(name, f"expected False, got True: {builder.format.name} has no attribute bit for it")
     builder.check_records()
     if builder.timestamp_type not in ("create", "append"):
-        builder.fail("timestamp_type", f"expected create or append, got {shown(builder.timestamp_type)}")
+        builder.fail("timestamp_type", f"expected 'create' or 'append', got {shown(builder.timestamp_type)}")
     if builder.timestamp_type == "append" and "timestamp_type" not in builder.format.bits:
         name = builder.format.name
-        builder.fail("timestamp_type", f"expected create, got append: {name} has no attribute bit for it")
+        builder.fail("timestamp_type", f"expected 'create', got 'append': {name} has no attribute bit for it")
     _check_fields_exist(builder)
 
 
@@ -66,7 +66,7 @@ def _check_fields_exist(builder: "BatchBuilder") -> None:
     """Raise EncodeError for a property that this kind of batch can't store."""
     fields = builder.format.fields
     if builder.append_time != -1 and builder.timestamp_type != "append":
-        builder.fail("append_time", f"expected -1 for timestamp_type create, got {builder.append_time}")
+        builder.fail("append_time", f"expected -1 for timestamp_type 'create', got {builder.append_time}")
     if builder.ignore_message_attributes is not None and _IGNORED not in builder.format.bits:
         why = f"{builder.format.name} has no attribute bit for it"
         builder.fail(_IGNORED, f"expected None, got {builder.ignore_message_attributes}: {why}")

@@ -107,7 +107,9 @@ class Messages:
         self.limits = limits
         for name, group in format.bits.items():
             if name not in _OF_WRAPPERS and group.of(header[format.fields["attributes"].name]):
-                self.reject("attributes", f"the bit {name} in a wrapper", f"{name} only in messages inside a wrapper")
+                self.reject(
+                    "attributes", f"the bit {name!r} in a wrapper", "this bit only in messages inside the wrapper"
+                )
         if header["value"] is None:
             self.reject("value", "null in a wrapper", f"a message set, compressed with {codec}")
         self.data = decompressed(format, codec, header["value"], offset, "value", limits)

@@ -129,10 +129,10 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
         _reject(
             pos,
             f"a batch that is valid as {both}",
-            "a batch that is valid in only one format; pass only the right format",
+            "a batch that is valid in only one format; select the right one",
         )
-    found = f"a batch with the magic byte of {both}, but valid in neither: {', '.join(errors)}"
-    _reject(pos, found, "a batch that is valid in one of these formats")
+    found = f"a batch that has the magic byte of {both}, but is valid in neither: {', '.join(errors)}"
+    _reject(pos, found, f"a batch that is valid as {' or '.join(each.name for each in candidates)}")
 
 
 def _reject_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:

@@ -96,7 +96,9 @@ class Walk:
             return None
         least, left = self.format.least, self.end - self.pos
         if not 0 <= count * least <= left:
-            expected = f"0 to {left // least}, as many records as fit in the {left} bytes left"
+            from tagwire.interpreter.cursor import byte_count
+
+            expected = f"0 to {left // least}, because the batch has only {byte_count(left)} left"
             self.reader.fail(f"a count of {count}", expected, self.pos)
         return int(count)
 

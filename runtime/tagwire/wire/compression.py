@@ -214,7 +214,7 @@ def _unsnap(data: Any, most: int) -> bytes:
         at += 4
         if not 0 < size <= len(compressed) - at:
             raise DecompressionError(
-                f"a Xerial block of {size} bytes", f"at most the {max(len(compressed) - at, 0)} left"
+                f"a Xerial block of {size} bytes", f"1 to {max(len(compressed) - at, 0)} bytes (all that is left)"
             )
         out += _unsnap_block(compressed[at : at + size], most - len(out))
         at += size

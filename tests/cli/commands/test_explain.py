@@ -138,7 +138,7 @@ def test_request_of_a_version_that_does_not_exist_shows_its_header() -> None:
         (["LeaveGroupRequest", "0", "-", "more"], "give at most one FILE; unexpected argument 'more'"),
         (["--request", "--response", "3", "12"], "not both"),
         (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean 'ApiVersions'?"),
-        (["--response", "4711", "12"], "no response with API key 4711; it has 0"),
+        (["--response", "4711", "12"], "no response with API key 4711; known API keys: 0"),
         (["--response", "Metadata", "99"], "MetadataResponse has no version 99"),
     ],
 )

@@ -32,8 +32,8 @@ def test_records_of_metadata_logs() -> None:
     ("data", "log", "key", "path", "offset", "message"),
     [
         ("00", "group", None, "record_type", 0, "coordinator key: record_type at byte 0: found 1 byte left"),
-        ("0003 0000", "group", None, "record_type", 0, "found 3, expected a record type of the group log: 2"),
-        ("0002 0000", "share", None, "record_type", 0, "expected a record type of the share log: none"),
+        ("0003 0000", "group", None, "record_type", 0, "found 3, expected a record type of the 'group' log (2)"),
+        ("0002 0000", "share", None, "record_type", 0, "expected a record type of the 'share' log (none)"),
         ("0002 0002 41", "group", None, "seat", 4, "SeatKey v0: seat at byte 4"),
         ("0002 0000 ff", "group", None, "", 4, "found 1 byte after the message"),
         ("00", "group", KEY, "version", 0, "coordinator value: version at byte 0"),
@@ -42,7 +42,7 @@ def test_records_of_metadata_logs() -> None:
         ("", "cluster", None, "frame_version", 0, "metadata record: frame_version at byte 0"),
         ("02 04 00 00000007 00", "cluster", None, "frame_version", 0, "found 2, expected 1"),
         ("8100 04 00 00000007 00", "cluster", None, "frame_version", 0, "varint 1 in 2 bytes"),
-        ("01 05 00 00000007 00", "cluster", None, "api_key", 1, "found 5, expected a record type of the cluster log"),
+        ("01 05 00 00000007 00", "cluster", None, "api_key", 1, "found 5, expected a record type of the 'cluster' log"),
         ("01 04", "cluster", None, "version", 2, "found 0 bytes left"),
         ("01 04 00 0000", "cluster", None, "height", 3, "ChairRecord v0: height at byte 3"),
         ("01 04 00 00000007 00 00", "cluster", None, "", 8, "after the message"),
@@ -66,10 +66,10 @@ def test_unknown_versions(data: str, log: str, key: Any) -> None:
 @pytest.mark.parametrize(
     ("log", "key", "message"),
     [
-        ("groups", None, "log: expected group, transaction, share, cluster, remote-log, got 'groups'; did you mean"),
-        ("group", ChairRecord(), "key: expected a key message of the group log, or its bytes, got a ChairRecord"),
-        ("share", SeatKey(), "key: expected a key message of the share log, or its bytes, got a SeatKey"),
-        ("group", 5, "key: expected a key message of the group log, or its bytes, got 5"),
+        ("groups", None, "log: expected one of 'group', 'transaction', 'share', 'cluster', 'remote-log', got 'groups'"),
+        ("group", ChairRecord(), "key: expected a key of the 'group' log as a message or bytes, got a ChairRecord"),
+        ("share", SeatKey(), "key: expected a key of the 'share' log as a message or bytes, got a SeatKey"),
+        ("group", 5, "key: expected a key of the 'group' log as a message or bytes, got 5"),
     ],
 )  # fmt: skip
 def test_logs_and_keys_that_do_not_fit(log: str, key: Any, message: str) -> None:
@@ -95,7 +95,7 @@ def test_a_null_value_deletes_what_its_key_names() -> None:
 
 def test_records_that_no_log_contains() -> None:
     with pytest.raises(
-        EncodeError, match="expected kind coordinator-key, coordinator-value or metadata, got kind request"
+        EncodeError, match="expected kind 'coordinator-key', 'coordinator-value' or 'metadata', got 'request'"
     ):
         registry.encode_record(PollRequest(), 0)
 

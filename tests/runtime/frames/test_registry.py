@@ -38,11 +38,11 @@ def test_names_and_keys() -> None:
     [
         (lambda: registry["PolRequest"], "sample_messages has no message 'PolRequest'; did you mean 'PollRequest'?"),
         (lambda: registry["x"], "sample_messages has no message 'x'"),
-        (lambda: registry.request(9), "sample_messages has no request with API key 9; it has 7-8"),
-        (lambda: registry.response(8), "sample_messages has no response with API key 8; it has 7"),
+        (lambda: registry.request(9), "sample_messages has no request with API key 9; known API keys: 7-8"),
+        (lambda: registry.response(8), "sample_messages has no response with API key 8; known API keys: 7"),
         (
             lambda: registry.find("coordinator-key", 2, "share"),
-            "has no coordinator-key of component 'share' with API key 2; it has none",
+            "has no coordinator-key of component 'share' with API key 2; known API keys: none",
         ),
     ],
 )
@@ -126,29 +126,29 @@ def test_a_header_keeps_its_unknown_tags() -> None:
         (
             lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=8, request_api_version=2)),
             "header.request_api_key",
-            "the header has API key 8, but the message has API key 7",
+            "expected API key 7 as in the message, got 8",
         ),
         (
             lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=7, request_api_version=1)),
             "header.request_api_version",
-            "the header has version 1, but the message has version 2",
+            "expected version 2 as in the message, got 1",
         ),
         (
             lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(correlation_id=2), correlation_id=1),
             "",
-            "correlation_id 1 is given, but the header has 2",
+            "correlation_id: expected 2 as in the header, got 1",
         ),
         (
             lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(client_id="y"), client_id="x"),
             "",
-            "client_id 'x' is given, but the header has 'y'",
+            "client_id: expected 'y' as in the header, got 'x'",
         ),
         (
             lambda: registry.encode_response(
                 PollResponse(), 2, header=ResponseHeader(correlation_id=2), correlation_id=1
             ),
             "",
-            "correlation_id 1 is given, but the header has 2",
+            "correlation_id: expected 2 as in the header, got 1",
         ),
         (
             lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
@@ -160,8 +160,8 @@ def test_a_header_keeps_its_unknown_tags() -> None:
             "",
             "header: expected a ResponseHeader, got a RequestHeader",
         ),
-        (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
-        (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
+        (lambda: registry.encode_request(PollResponse(), 2), "", "expected a request, got a response"),
+        (lambda: registry.encode_response(TOPICS, 2), "", "expected a response, got a request"),
         (lambda: registry.encode_request(cast("Any", PollRequest), 2), "", "got the class PollRequest"),
         (lambda: registry.errors(cast("Any", None)), "", "expected a response, got None"),
         (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),

@@ -81,7 +81,7 @@ def test_the_largest_frame() -> None:
         (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
         (
             stream([b"a"]),
-            "found 5 bytes of whole frames that were not read, expected none; read all frames before `close`",
+            "found 5 bytes of unread frames, expected none; read all frames before calling `close`",
         ),
         (b"\xff\xff\xff\xff", "found size -1"),
     ],

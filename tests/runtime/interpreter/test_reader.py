@@ -133,12 +133,12 @@ FAULTS = [
     (2, BODY + "00", "cursor", 24, "null marker 0", "-1 (null) or 1"),
     (2, BODY + "fe", "cursor", 24, "null marker -2", "-1 (null) or 1"),
     (2, "01" + TAIL + "02", "", 25, "2 tagged fields", "at most 0 in the 0 bytes left"),
-    (2, "01" + TAIL + "01 00 05 02", "", 26, "tag 0 of 5 bytes", "at most the 1 byte left"),
+    (2, "01" + TAIL + "01 00 05 02", "", 26, "tag 0 of 5 bytes", "at most 1 byte (all that is left)"),
     (2, "01" + TAIL + "02 07 00 07 00", "", 28, "tag 7 twice", "each tag once"),
     (2, "01" + TAIL + "02 07 00 00 01 00", "", 28, "tag 0 after tag 7", "ascending tags"),
     (2, "01" + TAIL + "01 00 03 02 61 62", "reason", 30, "1 byte after the value", STATED),
     (2, "01" + TAIL + "01 00 01 02 61", "reason", 29, "0 bytes left", "1 byte"),
-    (2, "01" + TAIL + "01 01 03 01 ff", "", 26, "tag 1 of 3 bytes", "at most the 2 bytes left"),
+    (2, "01" + TAIL + "01 01 03 01 ff", "", 26, "tag 1 of 3 bytes", "at most 2 bytes (all that is left)"),
     (2, "01" + TAIL + "01 01 02 01 ff", "rack", 30, "0 bytes left", "1 byte"),
 ]  # fmt: skip
 

@@ -122,7 +122,7 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Schema(optional_fields={-1: Field("a", "int8")}), "a: expected a tag (0 to 65535), got -1"),
         (lambda: Schema(optional_fields={True: Field("a", "int8")}), "a: expected a tag (0 to 65535), got True"),
         (lambda: Schema(optional_fields={"0": Field("a", "int8")}), "a: expected a tag (0 to 65535), got '0'"),  # type: ignore[dict-item]
-        (lambda: Schema(optional_fields={0: Field("a", [INNER])}), "a: an optional field can't be an array of structs"),
+        (lambda: Schema(optional_fields={0: Field("a", [INNER])}), "a: by default, an optional field can't be an array"),
         (lambda: Schema(Field("a", "int8"), length_varint="signed"), "'zigzag' or 'unsigned', got 'signed'"),
         (lambda: Schema({1: Field("a", "int8")}, Field("b", "int8")), "optional_fields={tag: Field(...)}"),  # type: ignore[arg-type]
         (lambda: Schema("a"), "expected a Field, got 'a'"),  # type: ignore[arg-type]
@@ -142,9 +142,9 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Field("a", "int8", default=None), "not a valid int8: expected int8 (-128 to 127), got None"),
         (lambda: Field("a", "string", default=None), "is None, but it is not nullable"),
         (lambda: Field("a", "string", default=b"x"), "expected a string"),
-        (lambda: Field("a", "[]int8", default=(1,)), "a: a struct or array can only have an empty default, got"),
+        (lambda: Field("a", "[]int8", default=(1,)), "a: the default of a struct or array must be empty, got"),
         (lambda: Field("a", "[]int8", default=None), "is None, but it is not nullable"),
-        (lambda: Field("a", INNER, default={"a": 1}), "can only have an empty default"),
+        (lambda: Field("a", INNER, default={"a": 1}), "the default of a struct or array must be empty"),
         (lambda: Field("a", [Schema()]), "can be encoded in 0 bytes"),
     ],
 )  # fmt: skip
@@ -175,7 +175,7 @@ def test_arrays_of_structs_by_option() -> None:
         ({"foos": [{"bar": None}]}, "foos[0].bar", "is None"),
         ({"foos": [5]}, "foos[0]", "expected a mapping of field names to values, got int 5"),
         ({"unknown_tags": {1: b"x"}}, "unknown_tags", "tag 1 is the field user_agent"),
-        ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no data, so its length of 0 would mark the end"),
+        ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no data; add at least 1 byte"),
         ({"unknown_tags": {65536: b"x"}}, "unknown_tags", "expected a tag (0 to 65535), got int 65536"),
     ],
 )
@@ -191,14 +191,14 @@ def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) 
     ("hex_text", "path", "offset", "message"),
     [
         ("08 0001 0002 6162", "", 7, "0 bytes left"),
-        ("07 0001", "", 0, "found length -4, expected 0 (the end of the buffer) or more"),
-        ("01", "", 0, "found length -1, expected 0 (the end of the buffer) or more"),
+        ("07 0001", "", 0, "found length -4, expected 0 or more (0 ends the optional fields)"),
+        ("01", "", 0, "found length -1, expected 0 or more (0 ends the optional fields)"),
         ("8000", "", 0, "varint 0 in 2 bytes"),
         ("0a 0001 0002 6162 00 00 00000000", "user_agent", 7, "found 1 byte after the value"),
         ("06 0001 0002 6162 00 00000000", "user_agent", 5, "found 1 byte left, expected 2 bytes"),
         ("08 0001 0002 6162 02 0000 61 00 00000000", "", 7, "found tag 0 after tag 1, expected ascending tags"),
         ("04 0001 ffff 04 0001 ffff 00 00000000", "", 5, "found tag 1 twice, expected each tag once"),
-        ("7e 0005 00", "", 0, "found tag 5 of 63 bytes, expected at most the 1 byte left"),
+        ("7e 0005 00", "", 0, "found tag 5 of 63 bytes, expected at most 1 byte (all that is left)"),
         ("00 00000001 00", "foos", 1, "found 1 element"),
         ("00 00000001 01 0000", "foos[0]", 5, "found length -1"),
     ],

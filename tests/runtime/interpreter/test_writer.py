@@ -310,7 +310,7 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
         (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
         (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
         (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
-        (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
+        (FRAMED[6][0], {"pairs": []}, "is empty; omit this array, or add at least one element"),
     ],
 )
 def test_framed_values_that_are_rejected(layout: Layout, value: dict[str, Any], reason: str) -> None:

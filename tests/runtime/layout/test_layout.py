@@ -65,7 +65,7 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
         (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
         (
             lambda: OptionalBuffer((), INT32),
-            "the length of an optional buffer must have type varint or uvarint, got int32",
+            "length of an optional buffer: expected type 'varint' or 'uvarint', got 'int32'",
         ),
         (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),
         (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a: expected a tag (0 to 2147483647), got -1"),

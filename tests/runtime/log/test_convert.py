@@ -305,7 +305,7 @@ def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
     source = copy_of(SEGS)
     path = source / f"{381:020}.log"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(log.LogError, match=r"TWL101|left"):
+    with pytest.raises(log.LogError, match="the rest of the file"):
         converted(source, tmp_path / "to" / "topic-0", Conversion("v2"))
     assert list((tmp_path / "to").iterdir()) == []
 

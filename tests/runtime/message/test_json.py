@@ -162,7 +162,7 @@ def test_fields_of_other_versions_are_taken() -> None:
 
 
 REJECTED = [
-    ({"topics": [{"name": "x"}]}, "topics[0].topic_id", "in this version needs name (string), topicId (uuid)"),
+    ({"topics": [{"name": "x"}]}, "topics[0].topic_id", "requires the keys name (string), topicId (uuid)"),
     ({"topics": {}}, "topics", "expected a JSON array, got a dict"),
     ({"topics": "ab"}, "topics", "expected a JSON array, got str 'ab'"),
     ({"topics": [5]}, "topics[0]", "expected a JSON object, got int 5"),

@@ -289,7 +289,7 @@ OBSTACLES = [
     ),
     (
         around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
-        "inner, which has both tagged fields and lengths",
+        "inner, because it has tagged fields as well as lengths",
     ),
     (
         around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),

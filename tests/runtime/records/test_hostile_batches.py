@@ -69,10 +69,10 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
     [
         (2, 14, None),  # the highest count that fits in the remaining bytes
         (0, 0, None),
-        (3, 14, "found a count of 3, expected 0 to 2, as many records as fit in the 14 bytes left"),
-        (1, 6, "found a count of 1, expected 0 to 0, as many records as fit in the 6 bytes left"),
-        (-1, 14, "found a count of -1, expected 0 to 2, as many records as fit in the 14 bytes left"),
-        (-1, 0, "found a count of -1, expected 0 to 0, as many records as fit in the 0 bytes left"),
+        (3, 14, "found a count of 3, expected 0 to 2, because the batch has only 14 bytes left"),
+        (1, 6, "found a count of 1, expected 0 to 0, because the batch has only 6 bytes left"),
+        (-1, 14, "found a count of -1, expected 0 to 2, because the batch has only 14 bytes left"),
+        (-1, 0, "found a count of -1, expected 0 to 0, because the batch has only 0 bytes left"),
     ],
 )
 def test_a_count_fits_into_the_bytes(

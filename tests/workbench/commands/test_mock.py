@@ -76,7 +76,7 @@ def test_problems_are_errors(script: Path, ending: signal.Signals) -> None:
     assert (process.returncode, out) == (1, "")
     assert err.splitlines() == [
         "tagwire: connection 1, request 1, byte 0: HeartbeatRequest v4: version 4 is not offered; "
-        "the peer offers 0-3, and the message has 0-4",
+        "the peer offers versions 0-3, and the message has versions 0-4",
         "tagwire: there was 1 problem",
     ]
 

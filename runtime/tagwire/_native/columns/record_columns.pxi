@@ -211,7 +211,7 @@ cdef class RecordPlan(Owner):
             c.null_number = name == "timestamp_type"
             return 0
         if not group.values:
-            raise NotNative(f"the record format {self.format.name} gives no names to the values of the attribute bits {name}")
+            raise NotNative(f"in the record format {self.format.name}, the values of the attribute bits {name!r} have no names")
         c.indexes = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
         for index, value in enumerate(group.values):
             numbers[index] = index_of(self.dictionaries[name], value.partition("-")[0])

@@ -63,7 +63,7 @@ cdef class FramedBuilder(Builder):
         cdef tw_struct *s = <tw_struct *>block.at
         self.kept += [block, layout]
         if layout.section is not None:
-            raise NotNative(f"the engine does not support {layout.name}, which has both tagged fields and lengths, counts or checksums")
+            raise NotNative(f"the engine does not support {layout.name}, because it has tagged fields as well as lengths, counts or checksums")
         s.framed = True
         s.enclosed = layout.is_enclosed
         self.made_of(s, layout)

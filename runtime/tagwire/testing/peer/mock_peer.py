@@ -140,7 +140,7 @@ class MockPeer:
                 problem = "not offered" if request.version not in offered else "offered, but unknown"
                 raise PeerError(
                     f"version {request.version} is {problem}; "
-                    f"the peer offers {offered}, and the message has {cls.VERSIONS}"
+                    f"the peer offers versions {offered}, and the message has versions {cls.VERSIONS}"
                 )
             message, version = fallback
             return Reply(message, version=version)
@@ -149,7 +149,7 @@ class MockPeer:
                 return rule.answer(request)
         if self._announcement is not None and request.name == self._announcement.request:
             return Reply(announcing_message(self._announcement, self.registry, self.offered))
-        raise PeerError("no rule answers this request")
+        raise PeerError("no rule answers this request; add a rule with `on`")
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
         """Return a connection without a socket. `address` is the peer's address as the client sees it."""

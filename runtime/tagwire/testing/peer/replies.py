@@ -173,7 +173,9 @@ def frame_of(reply: Reply, request: RequestInfo, server: ServerConnection) -> by
     names = [*(row.name for row in registry.response_header.FIELDS), "unknown_tags"]
     missing = [name for name in reply.header if name not in names]
     if missing:
-        raise PeerError(f"the {registry.response_header.NAME} has no field {missing[0]!r}; it has {', '.join(names)}")
+        raise PeerError(
+            f"the {registry.response_header.NAME} has no field {missing[0]!r}; its fields are {', '.join(names)}"
+        )
     version = request.version if reply.version is None else reply.version
     if reply.unknown_tags:
         message = message.replace(unknown_tags={**message.unknown_tags, **reply.unknown_tags})

@@ -190,7 +190,7 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
     (problem,) = peer.problems
     assert str(problem) == (
         "connection 1, request 1, byte 0: HeartbeatRequest v4: version 4 is not offered; "
-        "the peer offers 0-3, and the message has 0-4"
+        "the peer offers versions 0-3, and the message has versions 0-4"
     )
 
 
@@ -443,7 +443,7 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
         ({"unknown_tags": {5: b"x"}}, "messages of this version have no tagged fields"),
         (
             {"header": {"corelation_id": 1}},
-            "ResponseHeader has no field 'corelation_id'; it has correlation_id, unknown",
+            "ResponseHeader has no field 'corelation_id'; its fields are correlation_id, unknown",
         ),
         ({"fields": {"eror_code": 1}}, "eror_code"),
         ({"version": 77}, "has no version 77"),

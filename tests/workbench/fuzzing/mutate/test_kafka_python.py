@@ -18,7 +18,7 @@ FINDINGS = [  # one for each input in docs/howto-fuzzing.md, in order
     "invalid bytes raise IndexError",
     "invalid bytes raise OverflowError",
     "accepts: byte left, expected byte",
-    "accepts: tag of byte, expected at most the byte left",
+    "accepts: tag of byte, expected at most byte (all that is left)",
     "accepts: null, expected a value",
 ]
 RELEASE = "3.0.12"
