@@ -121,7 +121,7 @@ def test_a_header_that_does_not_begin_with_the_api(packages: dict[str, ModuleTyp
         assert "RequestHeader: byte 0: found a header without the API key and version of its request" in str(
             caught.value
         )
-        assert "expected a header that begins with request_api_key and request_api_version" in str(caught.value)
+        assert "expected a header whose versions all begin with the int16 fields request_api_key" in str(caught.value)
     read, end = package.RequestHeader.decode_from(data, 0)
     assert package.OrderRequest.decode_from(data, 1, end) == (order, len(data))
     with pytest.raises(EncodeError, match="correlation_id is given, but the RequestHeader of this package has no such"):
