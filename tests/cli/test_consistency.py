@@ -157,7 +157,7 @@ decode --capture seg.log|1|seg.log is not a capture: the input looks like a log 
 explain 00000000000000000000.index|1|an offset index; `tagwire log dump 00000000000000000000.index` prints it
 explain --capture seg.log|1|seg.log is not a capture: the input looks like a log segment
 explain --capture text.txt|1|text.txt: line 1 is not a captured frame: it is not valid JSON; expected a capture
-explain text.txt|1|the input is text, but in no known form of bytes: hex,
+explain text.txt|1|the input is text, but not hex,
 explain cut.pcap|1|the packet header at byte 24 has 16 bytes, but only 6 are left
 explain t.pcap|1|no packet of the network capture contains TCP data
 explain t.pcap --only 9-3|2|the range is reversed; use 3-9
@@ -170,7 +170,7 @@ explain --request empty.bin|1|the input is empty
 redact empty.bin|0|empty.bin is empty
 decode --frames request empty.bin|0|empty.bin is empty
 encode --frames request empty.bin|0|empty.bin is empty
-log dump t.pcap|1|t.pcap: network capture, not a log segment; read it with `tagwire explain t.pcap`
+log dump t.pcap|1|t.pcap: expected a log segment, got a network capture; read the file with `tagwire explain t.pcap`
 redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
 replay p.pcap --to 127.0.0.1:1|1|p.pcap: left out 1 response: bytes or requests are missing from the capture
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request

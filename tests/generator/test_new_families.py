@@ -311,7 +311,7 @@ def test_specs(kind: str) -> None:
     assert f'"type": "[]{kind}"' in text and format_spec(text, file="X.json", options=SpecOptions()) == text
     rejected = json.dumps(spec_of(kind)).replace('"versions": "0+"}', '"versions": "0+", "default": "?"}', 1)
     [problem] = read_spec(rejected, file="X.json", options=SpecOptions()).problems
-    words = "hexadecimal digits" if kind == "fixed16" else "omitted"
+    words = "hexadecimal digits" if kind == "fixed16" else "remove `default`"
     assert problem.rule == "TW506" and words in problem.message
 
 

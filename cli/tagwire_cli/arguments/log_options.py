@@ -33,7 +33,9 @@ class FormatName(click.types.StringParamType):
         from tagwire.records.format_set import FormatError, format_of, format_set
 
         if value in ("json", "html"):
-            self.fail(f"--record-format takes a record format; for {value.upper()} output, use --{value}.", param, ctx)
+            self.fail(
+                f"expected a record format, got {value!r}; for {value.upper()} output, use --{value}.", param, ctx
+            )
         try:
             format_set(value) if self.is_read else format_of(value)
         except FormatError as error:
@@ -57,7 +59,7 @@ def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatS
     try:
         return format_set(name or _AUTO, only=only, strict=strict)
     except FormatError:
-        raise click.UsageError("--only-format needs a named format, not auto.") from None
+        raise click.UsageError("--only-format needs --record-format with the name of a format, not `auto`.") from None
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -37,7 +37,8 @@ def _reject_others(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(4096)
     if kind := capture_kind(start):
-        raise LogPathError(f"{path}: {kind}, not a log segment; read it with `tagwire explain {path}`")
+        found = "a network capture" if kind == "network capture" else kind
+        raise LogPathError(f"{path}: expected a log segment, got {found}; read the file with `tagwire explain {path}`")
     if start.startswith(b"\x1f\x8b"):
         raise LogPathError(f"{path} is compressed by gzip; decompress it first, with `gunzip {path}`")
 

@@ -40,7 +40,9 @@ def find_registry(package: str | None) -> "Registry":
 
     name = _located(package)
     if not all(map(str.isidentifier, name.split("."))):
-        raise click.BadParameter(f"{name!r} is not an import name", param_hint="--package")
+        raise click.BadParameter(
+            f"{name!r} is not an import name; give a name such as 'my_messages'", param_hint="--package"
+        )
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -54,7 +56,8 @@ def find_registry(package: str | None) -> "Registry":
     registry = getattr(module, "registry", None)
     if not isinstance(registry, Registry):
         raise click.BadParameter(
-            f"{name!r} is not a generated package: it has no message registry", param_hint="--package"
+            f"{name!r} is not a generated package: it has no message registry; give a package from `tagwire generate`",
+            param_hint="--package",
         )
     return registry
 
@@ -127,7 +130,9 @@ def require_headers(registry: "Registry") -> None:
     """Raise click.UsageError if a package does not have headers for requests and responses."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
-            raise click.UsageError(f"this package has no {name}; use --frames message for messages without headers.")
+            raise click.UsageError(
+                f"this package defines no {name}; for messages without headers, use --frames message."
+            )
 
 
 def require_version(message: "type[Message]", version: int) -> None:

@@ -41,7 +41,9 @@ class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
         try:
             text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
         except (OSError, ValueError) as error:
-            self.fail(f"{value[1:]} can't be read: {getattr(error, 'strerror', None) or 'not UTF-8'}", param, ctx)
+            self.fail(
+                f"{value[1:]} can't be read: {getattr(error, 'strerror', None) or 'the file is not UTF-8'}", param, ctx
+            )
         try:
             found = json.loads(text)
         except ValueError:

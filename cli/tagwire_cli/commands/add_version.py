@@ -148,7 +148,8 @@ def _path(settings: "Settings", message: str) -> Path:
         return found[0]
     if found:
         raise click.BadParameter(
-            f"{message} has several specs; give one of {', '.join(map(str, found))}.", param_hint="MESSAGE"
+            f"several specs are named {message}.json; give the path of one: {', '.join(map(str, found))}.",
+            param_hint="MESSAGE",
         )
     hint = suggestion(message, [each.stem for each in files], "give a message of this project, or a spec file")
     if not files:

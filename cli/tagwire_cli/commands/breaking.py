@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output.reports import print_github, print_sarif, report_options
@@ -120,7 +121,10 @@ def _checks(
     if not paths:
         return _against_locks(settings, reader)
     if len(paths) != 2:
-        raise click.UsageError("give OLD and NEW, or --against REV, or --lock FILE")
+        raise click.UsageError(
+            f"expected the two paths OLD and NEW, got {count(len(paths), 'path')}; to compare with a revision or a "
+            "lock file, give --against REV or --lock FILE"
+        )
     return [_against_path(settings, reader, *paths)]
 
 

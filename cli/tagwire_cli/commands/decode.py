@@ -108,8 +108,10 @@ def command(
             raise click.exceptions.Exit(1)
         return
     if kind is None:
-        if requests_file is not None or keep_going:
-            raise click.UsageError("--requests needs --frames response; --keep-going needs --frames or --capture.")
+        if requests_file is not None:
+            raise click.UsageError("--requests needs --frames response.")
+        if keep_going:
+            raise click.UsageError("--keep-going needs --frames or --capture.")
         _decode_messages(registry, args, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":

@@ -98,7 +98,9 @@ def _chosen(frames: Iterator[InputFrame], ranges: list[tuple[int, int]], only: s
         if number >= last:
             break
     if not is_any:
-        raise InputError(f"--only {only}: no such frame; the input has {number} {'frame' if number == 1 else 'frames'}")
+        raise InputError(
+            f"--only {only} selects no frame; the input has {number} {'frame' if number == 1 else 'frames'}"
+        )
 
 
 def _range(text: str, only: str) -> tuple[int, int]:

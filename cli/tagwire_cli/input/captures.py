@@ -56,7 +56,7 @@ def frames_in(
             raise
         if hint := input_hint(data, file):
             raise InputError(f"{name} is not a capture: {hint}") from None
-        raise InputError(f"{error}; expected a capture, as JSON lines, pcap or pcapng") from None
+        raise InputError(f"{error}; expected a capture in the format JSON lines, pcap or pcapng") from None
 
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:

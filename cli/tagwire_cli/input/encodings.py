@@ -149,8 +149,8 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
             if is_json(data):
                 raise InputError("the input looks like JSON; `tagwire encode MESSAGE VERSION` encodes it")
             raise InputError(
-                "the input is text, but in no known form of bytes: hex, a hex dump, escaped bytes, a list of numbers, "
-                "or base64; to read its characters as bytes, add --input binary"
+                "the input is text, but not hex, a hex dump, escaped bytes, a list of numbers or base64; to read the "
+                "characters of the text as bytes, add --input binary"
             )
         return data
     text = _printable_text(data)
@@ -205,7 +205,7 @@ def _dump(text: str) -> bytes:
     """Parse a hex dump. The offset of the next line tells how many bytes a line has."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
-        raise InputError("dump input: the line has no offset; use --input hex for plain hex")
+        raise InputError("dump input: the line does not start with an offset; for hex without offsets, use --input hex")
     if _WORDS.match(text):
         raise InputError(f"dump input: expected bytes, got 16-bit words of unknown byte order; {_SINGLE_BYTES_HINT}")
     data = bytearray()
@@ -216,7 +216,7 @@ def _dump(text: str) -> bytes:
             continue
         match = _DUMP_LINE.fullmatch(line)
         if match is None:
-            raise InputError(f"dump input: line {number}: {line.strip()[:40]!r} does not start with an offset in hex")
+            raise InputError(f"dump input: line {number}: expected an offset in hex, got {line.strip()[:40]!r}")
         offset = int(match["offset"], 16)
         while previous and len(data) < offset:
             data += previous

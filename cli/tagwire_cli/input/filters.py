@@ -63,9 +63,9 @@ def _term(word: str, keys: Sequence[str]) -> Term:
         return Term("", value, is_excluded)
     if key not in keys:
         known = f"filters are {', '.join(keys)} and text"
-        raise FilterError(f"unknown filter {key}=; {suggestion(key, keys, known)}")
+        raise FilterError(f"unknown filter {key!r}; {suggestion(key, keys, known)}")
     if not value:
-        raise FilterError(f"{key}= needs a value")
+        raise FilterError(f"the filter {key!r} has no value; write one after {key}=")
     return Term(key, value, is_excluded)
 
 
@@ -137,8 +137,8 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
         _check_errors(registry, term)
         return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
     raise FilterError(
-        f"expected a filter such as dir=request, got {term.value!r} (only `tagwire browse` can search for text); the "
-        f"keys of filters are {', '.join(_FRAME_KEYS)}"
+        f"expected a filter such as dir=request, got {term.value!r}; the filters are {', '.join(_FRAME_KEYS)} (only "
+        "`tagwire browse` can search for text)"
     )
 
 
@@ -146,7 +146,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
     """Raise FilterError for an unknown error name. Any number is accepted, because newer brokers have more errors."""
     register = error_register(registry)
     if register is None:
-        raise FilterError("the filter error= needs error codes, but this package defines none")
+        raise FilterError("the filter 'error=' needs a package with error codes, but this package defines none")
     names = {str(each).casefold(): str(each) for each in register}
     for value in term.values:
         if value.casefold() not in ("any", *names) and whole_number(value) is None:

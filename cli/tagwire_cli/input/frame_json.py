@@ -157,7 +157,7 @@ def _check_keys(value: dict[str, Any]) -> None:
             raise TagwireError(f"unknown key {shown(key)} in a frame; {suggestion(key, _KEYS, known)}")
     for key in ("message", "version", "body"):
         if key not in value:
-            raise TagwireError(f"the key {key!r} is missing; a frame has {', '.join(_KEYS)}")
+            raise TagwireError(f"the key {key!r} is missing; the keys of a frame are {', '.join(_KEYS)}")
 
 
 def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":

@@ -45,7 +45,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
         for found in _NAME.finditer(value):
             if found[1] is not None and found[1] not in TEMPLATE_NAMES:
                 hint = suggestion(found[1], TEMPLATE_NAMES, f"give one of {', '.join(TEMPLATE_NAMES)}")
-                self.fail(f"unknown name {{{found[1]}}}; {hint}", param, ctx)
+                self.fail(f"unknown placeholder {{{found[1]}}}; {hint}", param, ctx)
 
         def line(values: Mapping[str, str]) -> str:
             return _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], value)

@@ -53,13 +53,15 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
-        raise SpecError(f"{file}: {key} is not a list; run `tagwire fmt` to convert it", file=file, line=items.line)
+        raise SpecError(
+            f"{file}: `{key}` is not a list; to convert the spec, run `tagwire fmt`", file=file, line=items.line
+        )
     names = [str(each["name"]) for each in struct.get(key) or ()]
     neighbour = field.before or field.after
     index = len(names)
     if neighbour:
         if neighbour not in names:
-            raise _unknown(file, f"{_called(field.parent)} has no field {neighbour!r} in {key}", neighbour, names)
+            raise _unknown(file, f"{_called(field.parent)} has no field {neighbour!r} in `{key}`", neighbour, names)
         index = names.index(neighbour) + (not field.before)
     return FieldPosition(node, struct, key, items, index)
 
@@ -80,7 +82,9 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
             common = _members(root, tree, ("commonStructs",))
             type = type.removeprefix("[]").strip()
             if type not in common:
-                raise SpecError(f"{file}: {walked} has type {type}; fields can only be added to structs", file=file)
+                raise SpecError(
+                    f"{file}: {walked} has type {type}, but a field can only be added to a struct", file=file
+                )
             node, struct = common[type]
     return node, struct
 

@@ -104,7 +104,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
     tool = tool if isinstance(tool, dict) else {}
     if "tagwire" in tool:
         raise SettingsError(
-            f"{file}: [tool.tagwire] already exists; add the keys specs, package and output to it by hand",
+            f"{file}: [tool.tagwire] already exists; add the keys `specs`, `package` and `output` to it by hand",
             file=str(file),
         )
     has = {"project": "project" in document or "build-system" in document, "mypy": "mypy" in tool}
@@ -123,7 +123,7 @@ def _toml(file: Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(
-            f"{file} is not valid TOML, so the project can't be added to it: {error}", file=str(file)
+            f"{file} is not valid TOML, so tagwire can't add the project to this file: {error}", file=str(file)
         ) from error
 
 

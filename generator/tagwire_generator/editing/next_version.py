@@ -119,8 +119,8 @@ def _message(path: Path, sources: SpecSources) -> MessageSpec:
         if not shared:
             raise SpecError(f"{path}: expected the spec of a message, got the spec of a register", file=str(path))
         raise SpecError(
-            f"{path} is a shared struct, to which no version can be added; edit it by hand, and then edit "
-            "structVersions in the specs that import it",
+            f"{path} is a shared struct, but versions can only be added to messages; edit the file by hand, and "
+            "then edit `structVersions` in the specs that import the struct",
             file=str(path),
         )
     reason = ""

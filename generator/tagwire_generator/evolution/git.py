@@ -66,8 +66,8 @@ def _checked(name: PurePosixPath, inside: PurePosixPath) -> PurePosixPath:
         raise SpecError(f"{str(name)!r}: the file name contains a non-printable character; rename the file")
     if len(name.relative_to(inside).parts) > 2:
         raise SpecError(
-            f"{name} is nested too deeply; a spec belongs in the folder of specs or in a subfolder named after "
-            "its component"
+            f"{name} is nested too deeply; move the spec to the folder of specs, or to a component's folder "
+            "directly below it"
         )
     return name
 

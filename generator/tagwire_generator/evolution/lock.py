@@ -158,7 +158,9 @@ def read_lock(path: Path) -> Lock:
         raise LockError(f"{path} is not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
-        version = "" if found is None else f", got format {found!r}; update tagwire"
+        version = (
+            ", got JSON without the key 'tagwire lock'" if found is None else f", got format {found!r}; update tagwire"
+        )
         raise LockError(f"{path}: expected a lock file of format {_FORMAT}{version}", file=str(path))
     try:
         messages = tuple(map(_message, document["messages"]))

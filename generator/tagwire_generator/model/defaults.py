@@ -92,34 +92,34 @@ def default_violation(
 ) -> Violation | None:
     """Return a violation if a field's default is invalid; None if it is valid."""
     if value is None:
-        expected = "a value, or left out"
-        return None if type.can_be_null or is_nullable else _rejected("TW507", name, type, "null", expected)
+        remedy = "give another value, or remove `default`"
+        return None if type.can_be_null or is_nullable else _rejected("TW507", name, type, "null", remedy)
     wire = _wire(type, semantic)
     if wire is None or not wire.text_form:
         return None if value == implicit_default(type) else _content(name, type, value)
     if not wire.holds(value):
         return _unlike(name, type, wire, value)
     if isinstance(wire, IntegerType) and isinstance(value, int) and not wire.low <= value <= wire.high:
-        return _rejected("TW503", name, type, value, f"a number from {wire.low} to {wire.high}")
+        return _rejected("TW503", name, type, value, f"give a number from {wire.low} to {wire.high}")
     if isinstance(value, str) and len(value.encode("utf-8", "surrogatepass")) > wire.longest:
-        return _rejected("TW508", name, type, value, f"a string of at most {wire.longest} bytes in UTF-8")
+        return _rejected("TW508", name, type, value, f"give a string of at most {wire.longest} bytes in UTF-8")
     return None
 
 
-def _rejected(rule: str, name: str, type: FieldType, value: object, expected: str) -> Violation:
+def _rejected(rule: str, name: str, type: FieldType, value: object, remedy: str) -> Violation:
     shown = quoted(value) if value != "null" else "null"
-    message = f"field {named(name)} is {type}, so {shown} can't be its default; it must be {expected}"
+    message = f"field {named(name)} is {type}, so {shown} can't be its default; {remedy}"
     return Violation(rule, "default", message, ("type",))
 
 
 def _unlike(name: str, type: FieldType, wire: WireType, value: object) -> Violation:
-    return _rejected(_RULES.get(wire.family, "TW506"), name, type, value, wire.text_form)
+    return _rejected(_RULES.get(wire.family, "TW506"), name, type, value, f"give {wire.text_form}")
 
 
 def _content(name: str, type: FieldType, value: object) -> Violation:
-    null = ", or null in versions in which the field can be null" if type.can_be_null else ""
+    null = ', or write "null" if the field is nullable' if type.can_be_null else ""
     empty = "empty" if type.can_be_null else f"{implicit_default(type)!r}"
-    return _rejected("TW506", name, type, value, f"omitted, which means {empty}{null}")
+    return _rejected("TW506", name, type, value, f"remove `default` (the field is then {empty} by default){null}")
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")

@@ -148,7 +148,9 @@ class FieldType:
             element = element[2:].strip()
         if dimensions and (not element or element.startswith("[")):
             what = f"the array type {quoted(bare)} has no element type"
-            raise InvalidSpec([Violation("TW403", "type", f"{what}; write one primitive or struct after []")])
+            raise InvalidSpec(
+                [Violation("TW403", "type", f"{what}; write the name of a primitive type or struct after `[]`")]
+            )
         return cls(element, dimensions)
 
     @property

@@ -53,7 +53,7 @@ def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[M
     for register in registers:
         for path, line, column in register["named"]:
             if path not in known:
-                text = f"the set has no field {path} that holds integers and has no enum{near(path, known)}"
+                text = f"the set has no integer field {path}, or the field already has an enum{near(path, known)}"
                 yield _problem_at("TW016", register["file"], line, column, text)
 
 
@@ -63,7 +63,7 @@ def _name_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
         other = first.setdefault(message.name.lower(), message)
         if other is not message:
             how = "" if other.name == message.name else f" as {other.name}, which differs only in case"
-            yield _problem("TW801", message, f"{message.name} is already in {other.file}{how}; rename one of them")
+            yield _problem("TW801", message, f"{message.name} already exists in {other.file}{how}; rename one of them")
 
 
 def _alias_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
@@ -81,7 +81,8 @@ def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
     for message in messages:
         path = PurePath(message.file)
         if path.suffix == ".json" and path.stem != message.name:
-            text = f"the message is {message.name}, but the file is {quoted(path.name)}; name it {message.name}.json"
+            text = f"the message is {message.name}, but the file is {quoted(path.name)}"
+            text += f"; rename the file to {message.name}.json"
             yield _problem("TW824", message, text)
 
 
@@ -96,7 +97,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
             other = first.setdefault((message.kind, message.api_key), message)
             if other is not message:
                 text = f"{message.name} and {other.name} are both {message.kind}s with apiKey {message.api_key}"
-                yield _problem("TW803", message, f"{text}; give one of them another apiKey")
+                yield _problem("TW803", message, f"{text}; give one of them another `apiKey`")
 
 
 def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageSummary]:
@@ -118,19 +119,19 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
             yield from _pair_problems(request, responses[key], options)
         else:
             name = f"{request.name.removesuffix('Request')}Response"
-            text = f"{request.name} has no response: no response here has apiKey {key}; add {name}"
+            text = f"{request.name} has no response: no response in this set has apiKey {key}; add {name}"
             yield _problem("TW804", request, text)
     for key, response in responses.items():
         if key not in requests:
             name = f"{response.name.removesuffix('Response')}Request"
-            text = f"{response.name} has no request: no request here has apiKey {key}; add {name}"
+            text = f"{response.name} has no request: no request in this set has apiKey {key}; add {name}"
             yield _problem("TW805", response, text)
 
 
 def _pair_problems(request: MessageSummary, response: MessageSummary, options: SpecOptions) -> Iterator[Problem]:
     name = f"{request.name.removesuffix('Request')}Response"
     if response.name != name:
-        text = f"{response.name} has the apiKey of {request.name}; name it {name}"
+        text = f"{response.name} has the apiKey of {request.name}; rename the response to {name}"
         yield _problem("TW822", response, text)
     valid, answered = (Versions.parse(each.valid_versions) for each in (request, response))
     if valid != answered:
@@ -144,7 +145,8 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
         return
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))
     if ours != theirs:
-        text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; give both the same range"
+        text = f"{response.name} is flexible in {ours}, but {request.name} is in {theirs}"
+        text += "; give both the same flexible versions"
         yield _problem("TW821", response, text)
 
 
@@ -153,5 +155,5 @@ def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Proble
     for kind, other in (("key", "value"), ("value", "key")):
         for api_key, message in halves[kind].items():
             if api_key not in halves[other]:
-                text = f"{message.name} has no {other}: no coordinator-{other} here has apiKey {api_key}"
-                yield _problem("TW823", message, f"{text}; add one")
+                text = f"{message.name} has no {other}: no coordinator-{other} in this set has apiKey {api_key}"
+                yield _problem("TW823", message, f"{text}; add a coordinator-{other}")

@@ -38,7 +38,7 @@ class LintSettings:
 
         for prefix in (*self.select, *self.ignore, *self.severity):
             if not prefix or not any(rule.startswith(prefix) for rule in DESIGN_RULES):
-                hint = suggestion(prefix, list(DESIGN_RULES), "`tagwire rule` lists them, TL01 and up")
+                hint = suggestion(prefix, list(DESIGN_RULES), "its rules begin with TL, and `tagwire rule` lists them")
                 raise SpecError(f"no rule of `tagwire lint` begins with {prefix!r}; {hint}")
         for prefix, severity in self.severity.items():
             if severity not in get_args(DesignSeverity):
@@ -54,10 +54,10 @@ class LintSettings:
         for key in ("select", "ignore"):
             value = table.get(key, [])
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-                raise SpecError(f'{key} is {value!r}; it must be a list such as ["TL5", "TL43"]')
+                raise SpecError(f'`{key}` is {value!r}; it must be a list such as ["TL5", "TL43"]')
         severity = table.get("severity", {})
         if not isinstance(severity, dict):
-            raise SpecError(f'severity is {severity!r}; it must be a table such as {{ TL51 = "error" }}')
+            raise SpecError(f'`severity` is {severity!r}; it must be a table such as {{ TL51 = "error" }}')
         return cls(select=tuple(table.get("select", ())), ignore=tuple(table.get("ignore", ())), severity=severity)
 
     def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":

@@ -45,13 +45,15 @@ class SpecOptions:
         for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):
             value = getattr(self, name)
             if not isinstance(value, bool):
-                raise SpecError(f"option {name} is {value!r}; it must be true or false")
+                raise SpecError(f"option `{name}` is {value!r}; it must be true or false")
         if self.dialect not in ("kafka", "tagwire"):
-            raise SpecError(f"option dialect is {self.dialect!r}; it must be 'kafka' or 'tagwire'")
+            raise SpecError(f"option `dialect` is {self.dialect!r}; it must be 'kafka' or 'tagwire'")
         if self.length_varint not in ("zigzag", "unsigned"):
-            raise SpecError(f"option length_varint is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
+            raise SpecError(f"option `length_varint` is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
         if self.header_key_order not in ("unsigned", "signed"):
-            raise SpecError(f"option header_key_order is {self.header_key_order!r}; it must be 'unsigned' or 'signed'")
+            raise SpecError(
+                f"option `header_key_order` is {self.header_key_order!r}; it must be 'unsigned' or 'signed'"
+            )
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":
@@ -71,5 +73,5 @@ class SpecOptions:
 def _entity_types(value: object) -> tuple[tuple[str, str], ...]:
     types = dict.fromkeys(value, "") if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
     if not isinstance(types, dict) or not all(isinstance(type, str) for type in types.values()):
-        raise SpecError(f'option entity_types is {value!r}; it must be a table such as {{ nodeId = "int32" }}')
+        raise SpecError(f'option `entity_types` is {value!r}; it must be a table such as {{ nodeId = "int32" }}')
     return tuple(sorted(types.items()))

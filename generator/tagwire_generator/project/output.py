@@ -161,8 +161,8 @@ def _reject_links(directory: Path) -> None:
     for folder in (directory, *directory.parents):
         if folder.is_symlink():
             raise OutputError(
-                f"{folder} is a link to {folder.readlink()}, and links are not followed; remove the link, or give the "
-                "folder itself with --output"
+                f"{folder} is a link to {folder.readlink()}, and tagwire does not follow links; remove the link, or "
+                "give the folder itself with --output"
             )
 
 
@@ -214,15 +214,15 @@ def _target(directory: Path, name: str) -> Path:
         raise OutputError(f"{name!r} is not a path within {directory}; generated files must stay in their package")
     path = directory.joinpath(*parts)
     if not path.parent.resolve().is_relative_to(directory.resolve()):
-        raise OutputError(f"{path} leads outside {directory} through a symbolic link in its path; remove that link")
+        raise OutputError(f"a symbolic link in the path {path} leads outside {directory}; remove the link")
     if path.parent.exists() and not path.parent.is_dir():
-        raise OutputError(f"{path.parent} is a file, but must be a folder; move the file")
+        raise OutputError(f"{path.parent} is a file, but must be a folder; move the file to another place")
     return path
 
 
 def _compare(path: Path, text: str) -> FileChange | None:
     if path.is_symlink():
-        raise OutputError(f"{path} is a link to {path.readlink()}, and links are not followed; remove the link")
+        raise OutputError(f"{path} is a link to {path.readlink()}, and tagwire does not follow links; remove the link")
     if not path.exists():
         return FileChange(path, "new", "", text)
     before = _read(path)

@@ -112,7 +112,7 @@ class Settings:
             raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
         for number, spec_set in enumerate(self.sets, 1):
             if not spec_set.specs.is_dir():
-                text = f"specs is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
+                text = f"`specs` is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
                 raise _error(self.root / _FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
         return self.sets
 
@@ -204,7 +204,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
 
 def _formatter(file: Path, value: object) -> str:
     if not isinstance(value, str) or value not in FORMATTERS:
-        raise _error(file, f"[tool.tagwire]: formatter is {_found(value)}; it must be one of {', '.join(FORMATTERS)}")
+        raise _error(file, f"[tool.tagwire]: `formatter` is {_found(value)}; it must be one of {', '.join(FORMATTERS)}")
     return value
 
 
@@ -225,9 +225,9 @@ def _folder(file: Path, where: str, key: str, value: object) -> Path:
 
 def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise _error(file, f"{where}: {key} is {_found(value)}; it must be the path of a {what}")
+        raise _error(file, f"{where}: `{key}` is {_found(value)}; it must be the path of a {what}")
     if PurePath(value).is_absolute():
-        raise _error(file, f"{where}: {key} is the absolute path {value!r}; write it relative to {_FILE}")
+        raise _error(file, f"{where}: `{key}` is the absolute path {value!r}; write it relative to {_FILE}")
     return Path(os.path.normpath(file.parent / value))
 
 
@@ -235,17 +235,17 @@ def _output(file: Path, where: str, value: object) -> Path:
     """Return a folder inside the project. Any other folder is an error, because stale files in it would be deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
-        text = f"{where}: output is {_found(value)}, outside of the folder of {_FILE}"
+        text = f"{where}: `output` is {_found(value)}, outside of the folder of {_FILE}"
         raise _error(file, f"{text}; give a folder within it, or use --output on the command line")
     return folder
 
 
 def _package(file: Path, where: str, value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
-        raise _error(file, f"{where}: package is {_found(value)}; it must be an import name such as 'my_messages'")
+        raise _error(file, f"{where}: `package` is {_found(value)}; it must be an import name such as 'my_messages'")
     error = package_error(value)
     if error:
-        raise _error(file, f"{where}: package is {value!r}, but {error}")
+        raise _error(file, f"{where}: `package` is {value!r}, but {error}")
     return value
 
 
@@ -265,7 +265,7 @@ def _is_module_name(name: str) -> bool:
 
 def _options(file: Path, where: str, value: object) -> SpecOptions:
     if not isinstance(value, dict):
-        raise _error(file, f"{where}: options is {_found(value)}; it must be a table such as {{ tag_gaps = true }}")
+        raise _error(file, f"{where}: `options` is {_found(value)}; it must be a table such as {{ tag_gaps = true }}")
     try:
         return SpecOptions.from_mapping(value)
     except SpecError as error:
@@ -289,14 +289,17 @@ def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
     _reject_unknown(file, where, row, _EXCEPTION_KEYS)
     for key in ("rule", "message", "reason"):
         if not isinstance(row.get(key), str) or not row[key].strip():
-            raise _error(file, f"{where}: {key} is {_found(row.get(key))}; it is required and must be a string")
+            raise _error(
+                file,
+                f"{where}: `{key}` is {_found(row.get(key))}; this key is required, and its value must be a string",
+            )
     if row["rule"] not in CHANGE_RULES and row["rule"] not in DESIGN_RULES:
         changes, designs = (f"{min(rules)} to {max(rules)}" for rules in (CHANGE_RULES, DESIGN_RULES))
-        known = f"change rules are {changes}, and design rules {designs}"
-        raise _error(file, f"{where}: rule is {row['rule']!r}; {known}")
+        known = f"it must be a change rule ({changes}) or a design rule ({designs})"
+        raise _error(file, f"{where}: `rule` is {row['rule']!r}; {known}")
     path = row.get("path")
     if path is not None and not isinstance(path, str):
-        raise _error(file, f"{where}: path is {path!r}; it must be a string such as 'topics.name'")
+        raise _error(file, f"{where}: `path` is {path!r}; it must be a string such as 'topics.name'")
     until, versions = _until(file, where, row.get("until")), _versions(file, where, row.get("versions"))
     return Exemption(
         rule=row["rule"], message=row["message"], reason=row["reason"], until=until, path=path, versions=versions
@@ -310,7 +313,7 @@ def _until(file: Path, where: str, value: object) -> datetime.date | None:
         return value
     raise _error(
         file,
-        f"{where}: until is {_found(value)}; write the last day of the exception, such as 2027-01-31, or 'never'",
+        f"{where}: `until` is {_found(value)}; write the last day of the exception, such as 2027-01-31, or 'never'",
     )
 
 
@@ -320,7 +323,7 @@ def _versions(file: Path, where: str, value: object) -> Versions | None:
     try:
         return Versions.parse(value if isinstance(value, str) else repr(value))
     except VersionsError as error:
-        raise _error(file, f"{where}: versions: {error}") from error
+        raise _error(file, f"{where}: `versions`: {error}") from error
 
 
 def _reject_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:

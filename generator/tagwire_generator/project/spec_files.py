@@ -72,8 +72,8 @@ def find_specs(folder: Path) -> list[SpecFile]:
             if name.endswith(".json") and not name.startswith("."):
                 if len(components) > 1:
                     raise SpecError(
-                        f"{Path(parent, name)} is nested too deeply; a spec belongs in the folder of specs or in a "
-                        "subfolder named after its component",
+                        f"{Path(parent, name)} is nested too deeply; move the spec to the folder of specs, or to "
+                        "a component's folder directly below it",
                         file=str(Path(parent, name)),
                     )
                 found.append(SpecFile(_component(components, parent), _named(Path(parent, name))))

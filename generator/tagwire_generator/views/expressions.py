@@ -287,7 +287,9 @@ class Expressions:
 def _words(wire: WireType) -> tuple[str, str]:
     """Return the suffixes of two helper functions: for a value (`string`) and for an array (`strings`)."""
     if wire.family not in _SIZED and wire.length != INT32.name:
-        raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
+        raise SchemaError(
+            f"type {wire.name} has a length of type {wire.length}, which generated code only supports for strings"
+        )
     return _SIZED.get(wire.family, _SIZED["binary"])
 
 

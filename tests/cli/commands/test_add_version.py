@@ -233,8 +233,11 @@ REJECTED = {
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
     "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
-    "no struct": ("--field X --type int8 --in Nonce", "Nonce has type int64; fields can only be added to structs"),
-    "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean 'Nonce'?"),
+    "no struct": (
+        "--field X --type int8 --in Nonce",
+        "Nonce has type int64, but a field can only be added to a struct",
+    ),
+    "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in `fields`; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }
 
@@ -309,7 +312,7 @@ def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
         settings.write('[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
     (project / "more").mkdir()
     (project / "more/PingRequest.json").write_text(REQUEST)
-    assert "give one of specs/PingRequest.json, more/PingRequest.json" in " ".join(
+    assert "give the path of one: specs/PingRequest.json, more/PingRequest.json" in " ".join(
         run("PingRequest", code=2).stderr.split()
     )
 

@@ -386,7 +386,7 @@ def test_exceptions_without_an_end_must_be_explicit(project: Path, broken: str) 
     add_settings(project, EXCEPTION.removesuffix("until = "))
     done = breaking(broken, "message_specs")
     assert done.exit_code == 2
-    assert "until is missing" in done.stderr
+    assert "`until` is missing" in done.stderr
 
 
 def test_specs_are_compared_within_their_component(project: Path) -> None:

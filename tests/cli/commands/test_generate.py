@@ -147,7 +147,7 @@ def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
     )
     done = generate()
     assert done.exit_code == 2
-    assert "specs is 'more_specs', which is not a folder" in done.stderr
+    assert "`specs` is 'more_specs', which is not a folder" in done.stderr
     assert not (project / "src").exists()
 
 

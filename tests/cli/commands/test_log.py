@@ -232,8 +232,8 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
         (("dump", "a.log.gz"), 1, "a.log.gz is compressed by gzip; decompress it first"),
         (("state", "a.log.gz"), 1, "a.log.gz is compressed by gzip; decompress it first"),
         (("dump", "a.log", "--start-offset", "-5"), 2, "-5 is not in the range x>=0"),
-        (("dump", "a.log", "--start-offset", "9", "--end-offset", "9"), 2, "--end-offset must be above --start-offset"),
-        (("dump", "a.log", "--start-time", "9", "--end-time", "5"), 2, "--end-time must be above --start-time"),
+        (("dump", "a.log", "--start-offset", "9", "--end-offset", "9"), 2, "--end-offset must be after --start-offset"),
+        (("dump", "a.log", "--start-time", "9", "--end-time", "5"), 2, "--end-time must be after --start-time"),
         (("shrink",), 2, "No such command"),
     ],
 )

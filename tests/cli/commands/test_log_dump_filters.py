@@ -48,7 +48,7 @@ def test_templates(template: str, line: str) -> None:
 
 
 def test_wrong_templates_and_times() -> None:
-    assert "unknown name {ofset}; did you mean 'offset'?" in run(ORDERS, "--template", "{ofset}", code=2)
+    assert "unknown placeholder {ofset}; did you mean 'offset'?" in run(ORDERS, "--template", "{ofset}", code=2)
     assert "expected milliseconds since 1970" in run(ORDERS, "--start-time", "noon", code=2)
 
 

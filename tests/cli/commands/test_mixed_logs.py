@@ -55,7 +55,7 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     assert "found magic 1" in run("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
     for command in ("log dump", "log stat", "explain"):
         output = run(*command.split(), "--only-format", segment, code=2)
-        assert "--only-format needs a named format" in output
+        assert "--only-format needs --record-format with the name of a format" in output
 
 
 @pytest.mark.parametrize(

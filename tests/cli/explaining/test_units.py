@@ -212,7 +212,7 @@ def test_no_numbers_of_frames(only: str) -> None:
 def test_frames_that_do_not_exist() -> None:
     assert run("--frames", "--request", "--only", "2-", stdin=sized(REQUEST, REQUEST)).stdout.startswith("# frame 2 ")
     result = run("--frames", "--request", "--only", "3-9", stdin=sized(REQUEST, REQUEST))
-    assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9: no such frame; the input has 2 frames\n")
+    assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9 selects no frame; the input has 2 frames\n")
 
 
 def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -321,8 +321,8 @@ def test_options_from_settings(settings: dict[str, object], expected: SpecOption
             "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
             "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
         ),
-        ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
-        ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),
+        ({"tag_gaps": "yes"}, "option `tag_gaps` is 'yes'; it must be true or false"),
+        ({"length_varint": "signed"}, "option `length_varint` is 'signed'; it must be 'zigzag' or 'unsigned'"),
     ],
 )
 def test_options_that_do_not_exist(settings: dict[str, object], sentence: str) -> None:

@@ -152,7 +152,7 @@ def test_invalid_filter_is_reported(capture: Path) -> None:
         assert not app.apply_filter("nope=1")
         await pilot.pause()
         [message] = [each.message for each in app._notifications]
-        assert message.startswith("unknown filter nope=")
+        assert message.startswith("unknown filter 'nope'")
         assert len(app.entries.view) == 5
 
     asyncio.run(browse(listing_of(capture), steps))

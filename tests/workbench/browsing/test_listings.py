@@ -98,8 +98,8 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("apis=Fetch", "unknown filter apis=; did you mean 'api'?"),
-        ("api=", "api= needs a value"),
+        ("apis=Fetch", "unknown filter 'apis'; did you mean 'api'?"),
+        ("api=", "the filter 'api' has no value"),
         ("api=Fetsch", "api=Fetsch: unknown API; did you mean 'Fetch'?"),
         ("version=x", "version=x: expected a number or a range such as 3-5, got 'x'"),
         ("dir=up", "dir=up: expected 'request' or 'response'"),

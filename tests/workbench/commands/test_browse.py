@@ -43,7 +43,7 @@ def test_missing_file() -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("--filter", "apis=Fetch"), 2, "unknown filter apis=; did you mean 'api'?"),
+        (("--filter", "apis=Fetch"), 2, "unknown filter 'apis'; did you mean 'api'?"),
         (("--package", "nothing"), 2, "can't be imported"),
         (("--port", "0"), 2, "0 is not in the range"),
         (("--port", "65536"), 2, "65536 is not in the range"),

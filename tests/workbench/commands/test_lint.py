@@ -109,7 +109,7 @@ def test_wrong_usage(words: list[str], message: str) -> None:
     ("text", "message"),
     [
         ('lint = { selct = ["TL"] }', "no key 'selct'; did you mean 'select'?"),
-        ('lint = { select = "TL" }', "select is 'TL'; it must be a list"),
+        ('lint = { select = "TL" }', "`select` is 'TL'; it must be a list"),
         ('lint = { severity = { TL51 = "fatal" } }', "the severity of TL51 is 'fatal'"),
         ('lint = { ignore = ["XY"] }', "begins with 'XY'"),
         ("lint = 3", "write [tool.tagwire.lint]"),

@@ -107,7 +107,7 @@ def command(
         (filters["start_time"], filters["end_time"], "time"),
     ):
         if first is not None and end is not None and first >= end:
-            raise click.UsageError(f"--end-{what} must be above --start-{what}, or nothing is printed.")
+            raise click.UsageError(f"--end-{what} must be after --start-{what}; otherwise, there is nothing to print.")
     bounds = limits_of(limits)
     logs = [path for path in paths if not _dump_entries(path, as_json)]
     found, skipped = list(partitions_of(logs)), Skipped()
