@@ -1,6 +1,7 @@
-"""Let Spark find the data source `kafka_log`: Spark searches all modules whose names begin with `pyspark_`.
+"""Let Spark find the data source `kafka_log`.
 
-`tagwire_spark` is imported only when Spark reads `DefaultSource`.
+Spark imports every module whose name begins with `pyspark_`, and reads its attribute `DefaultSource`. Only then does
+this module import `tagwire_spark`.
 """
 
 from typing import TYPE_CHECKING, Any

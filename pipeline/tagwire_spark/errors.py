@@ -58,9 +58,9 @@ _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTAT
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
-"""A line that begins with one of these strings doesn't name the cause of an error."""
+"""Beginnings of lines in a Spark error message that don't name the cause of the error."""
 _WAITING: Final = "Exception thrown in awaitResult"
-"""A line that ends with this text doesn't name the cause of an error."""
+"""The end of lines in a Spark error message that don't name the cause of the error."""
 
 
 class PipelineError(PySparkException, TagwireError):

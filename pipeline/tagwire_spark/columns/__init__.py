@@ -1,1 +1,1 @@
-"""Messages as columns: Arrow types for Spark, column functions, and functions on whole DataFrames."""
+"""Kafka messages in Spark columns: Arrow types for Spark, column functions, and functions on whole DataFrames."""

@@ -116,7 +116,7 @@ class _Renamed:
 def in_type(column: Any, type: Any) -> Any:
     """Import a column from Arrow capsules as an array of this type, without copying its buffers.
 
-    A cast would make decoding a tenth slower, because it checks every list value.
+    The column isn't cast, because a cast checks every list value, which makes decoding a tenth slower.
     """
     return pa.array(_Renamed(column, type))
 

@@ -1,6 +1,6 @@
-"""Decode columns of encoded messages to columns of structs on a worker, and encode structs, with `tagwire.arrow`.
+"""Decode columns of messages to structs, and encode structs to messages, with `tagwire.arrow`. This runs on workers.
 
-A `Decoding` is plain data, so Spark can send it to workers, which then import the message classes that it names.
+A `Decoding` is plain data, so Spark can send it to workers. Each worker imports the message classes named in it.
 """
 
 from collections.abc import Callable, Iterable
@@ -166,7 +166,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if decoded columns must be cast, because Spark stores values as different bytes.
+    `has_other_bytes` is true if Spark stores some values as different bytes, so that decoded columns must be cast.
     """
 
     type: Any

@@ -1,6 +1,6 @@
-"""Functions on whole DataFrames. `decode_messages` decodes whole Arrow batches; `in_log_order` sorts rows for a write.
+"""Functions on whole DataFrames: `decode_messages` decodes whole Arrow batches; `in_log_order` sorts rows for a write.
 
-All columns are sent to the Python worker and back, so first select only the columns that you need. `decode_messages` is
+`decode_messages` sends all columns of its result through a Python worker, so keep only the columns that you need. It is
 faster than `from_message`, because Spark sends the bytes to the worker only once.
 """
 
@@ -62,7 +62,7 @@ def decode_messages(
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     """Select columns by name, and rename them to _0, _1, ... Raises PipelineError for missing or duplicate columns.
 
-    Spark's `mapInArrow` would interpret a dot in a column name as access to a struct field.
+    The new names have no dots: Spark's `mapInArrow` would interpret a dot as access to a struct field.
     """
     there = df.columns
     for name in names:

@@ -31,7 +31,7 @@ from tagwire_spark.session import settle_worker
 
 # Decode a column of coordinator or metadata log records to structs with type, version, and fields as JSON.
 #
-# No single struct fits all records, because each record has its own message type and version.
+# The fields are JSON, because each record has its own message type and version, so no single struct fits all.
 
 _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa.string()))
 

@@ -1,9 +1,9 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
 Tasks write to a hidden folder next to the logs. Each task attempt has its own folder. The driver then writes a
-manifest of the files to move and to remove. The manifest is the commit, which any process can carry out. Normally, the
-driver moves and removes the files; if the driver dies, the next process that reads or writes the folder completes the
-moves. If a file can't be moved, all files are moved back. Readers never see part of a commit.
+manifest, which lists the files to move and to remove. Writing the manifest is the commit. Normally, the driver then
+moves and removes the files. If the driver dies, the next process that reads or writes the folder does so. If a file
+can't be moved, all files are moved back. Readers never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
@@ -90,8 +90,8 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    `is_begun` tells whether `begin` has created the job's folder. If so, raises PipelineError for a missing folder,
-    because the job has already ended. Otherwise, as for micro-batches, creates the folder if it is missing.
+    If `is_begun` is true, `begin` has created the job's folder. A missing folder means that the job has already ended,
+    and raises PipelineError. If `is_begun` is false, as for micro-batches, a missing folder is created.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -267,7 +267,7 @@ def opened(
 ) -> Generator[FileBytes]:
     """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
 
-    Raises LogPathError, and PipelineError if the file has changed since planning.
+    Raises PipelineError if the file has changed since planning, and LogPathError if it can't be opened.
     """
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)

@@ -115,7 +115,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """Check that the job is not over. If it is, remove the files of this task attempt and raise PipelineError."""
+        """Check that the job hasn't ended. If it has, remove the files of this task attempt and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
         """Remove an attempt's local folder, unless the driver needs it."""

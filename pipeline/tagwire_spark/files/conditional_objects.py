@@ -1,6 +1,7 @@
 """Access the objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
 
-fsspec supports put conditions only through its S3 client, and can't return an object's ETag together with its bytes.
+This module uses fsspec's S3 client, because only this client supports put conditions. fsspec can't return an object's
+ETag together with its bytes, so `tagged` calls S3 itself.
 """
 
 import time

@@ -18,7 +18,7 @@ from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""Keys of fsspec's file details whose values change when the file changes, in order of preference."""
+"""Keys in fsspec's details of a file, in order of preference. Their values change when the file changes."""
 
 _END: Final = 64
 """Number of bytes compared at each end of a file; enough for a batch header with its checksum."""

@@ -1,7 +1,7 @@
 """Find the local files that match a pattern such as `/mnt/disk*/orders-*`, or all files below a folder.
 
-`glob.glob`, `Path.rglob` and, in newer versions of Python, `Path.exists` ignore most errors. If a disk fails, its logs
-would then be missing from a query, without an error. The functions in this module raise LogReadError instead.
+`glob.glob`, `Path.rglob` and, in newer versions of Python, `Path.exists` ignore most errors. With them, a query
+would silently leave out the logs on a failed disk. The functions in this module raise LogReadError instead.
 """
 
 import os

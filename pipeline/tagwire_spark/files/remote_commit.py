@@ -8,10 +8,12 @@ Object storage has no links, renames, moves or locks. But a put can require that
 3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it. From then on, the commit is done.
 4. Objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
-Any process may repeat any step, even concurrently, because staged objects are kept until the end. If step 2 fails,
-`_SUCCESS` is replaced by its old content plus the number and job of this commit. From then on, the commit is undone.
-First, the staged objects are deleted, so that no other process can copy them. Then their copies are deleted and, last,
-the manifest. Only step 4 changes objects that existed before the commit.
+Any process may repeat any step, even concurrently, because staged objects are kept until the end. Only step 4 changes
+objects that existed before the commit.
+
+If step 2 fails, `_SUCCESS` is replaced by its old content plus the number and job of this commit. From then on, the
+commit is undone. The staged objects are deleted first, so that no other process can copy them. Then their copies are
+deleted and, last, the manifest.
 
 If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.

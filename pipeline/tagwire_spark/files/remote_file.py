@@ -33,7 +33,7 @@ _BLOCK: Final = 1 << 23
 _LOOK: Final = 1 << 16
 """Number of bytes that the first request reads if only headers are needed."""
 _TAIL: Final = 1 << 16
-"""Bytes to read beyond the end of a split, because its last batch may continue there."""
+"""Number of bytes to read beyond the end of a split, because its last batch can continue there."""
 _AHEAD: Final = 2
 """Number of blocks to fetch ahead of the reader."""
 _ETAG: Final = "ETag "

@@ -127,7 +127,7 @@ class Marks:
     def look_in_parents(self, name: str) -> None:
         """Remember which commit marks a partition's parent folder contains. Call this before listing the partition.
 
-        Commits are not detected if the user may not list the parent folder.
+        Commits are not detected if the user isn't allowed to list the parent folder.
         """
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]

@@ -275,9 +275,9 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Recreate on a worker, without another listing, the location of a remote folder that the driver has listed.
+    """Return the location of a remote folder on a worker. `listed` is the driver's listing of the folder.
 
-    Opened files are prefetched. Raises PipelineError for a URL that fsspec can't use.
+    The folder is not listed again. Opened files are prefetched. Raises PipelineError for a URL that fsspec can't use.
     """
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)

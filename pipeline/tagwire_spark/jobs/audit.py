@@ -73,7 +73,8 @@ def audit_captures(
 def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:
     """Return a tuple for each version of each request.
 
-    The tuple contains the API key, the version, its first and last release, and whether `rejected_by` supports it.
+    The tuple contains the API key, the version, its first and last release, and whether the release `rejected_by`
+    supports it (None if `rejected_by` is None).
     """
     registry = find_registry(package)
     found = []

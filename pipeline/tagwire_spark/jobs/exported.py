@@ -116,7 +116,7 @@ class Export(NamedTuple):
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
     """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a read error such as EIO. Ignore a missing or truncated file.
 
-    For a truncated file, pyarrow raises an OSError without an error number.
+    An OSError without an error number means a truncated file, because pyarrow raises such an error for it.
     """
     if error.errno not in (None, ENOENT):
         reason = error.strerror if isinstance(error, OSError) else error

@@ -4,8 +4,8 @@ A Spark data source has to plan all tasks in one process on the driver. With `re
 partition folders. Workers list the segments and split them. A shuffle distributes the splits among tasks, which read
 them.
 
-A commit can change several partitions, which different tasks list. So a task fails if it finds a later commit than the
-driver.
+A commit can change several partitions, but different tasks list them. So a task fails if it finds a later commit than
+the driver found.
 """
 
 import glob

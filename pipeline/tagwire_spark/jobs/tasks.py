@@ -22,7 +22,7 @@ from tagwire_spark.session import settle_worker, spark_errors_converted
 TASK_BYTES: Final = 64 << 20
 """The maximum total size, in bytes, of the work units in one task."""
 _OPENING: Final = 1 << 20
-"""Opening a unit's files takes as long as reading this number of bytes."""
+"""The cost of opening a unit's files: the number of bytes that can be read in the same time."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])

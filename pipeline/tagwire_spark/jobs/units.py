@@ -210,7 +210,7 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
 
 
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
-    """Return a segment's path and inode, or its URL and listing entries, for `received_segment`.
+    """Describe a segment for `received_segment`: by path and inode or, if it is remote, by URL and listing entries.
 
     Raises PipelineError if the segment no longer exists.
     """

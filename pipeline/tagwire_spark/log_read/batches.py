@@ -27,7 +27,7 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""ID of the rule for a log file that ends within a batch."""
+"""The `rule` of the error for a log file that ends within a batch."""
 _SMALL: Final = 1 << 16
 """Maximum size in bytes of a batch that native code skips faster than Python."""
 
@@ -36,8 +36,8 @@ _SMALL: Final = 1 << 16
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
     """Yield a scan of the split's file, the position of the split's first batch, and the last offset before it.
 
-    The offset is NO_OFFSET if it is unknown. Raises LogError, LogPathError, and PipelineError if the file has changed
-    since planning.
+    The offset is NO_OFFSET if it is unknown. Raises PipelineError if the file has changed since planning, LogPathError
+    if it can't be opened, and LogError for damage.
     """
     hint = split.hint or _start_hint(split, query)
     first = hint[0] if hint else 0
@@ -157,7 +157,8 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     """Return the position of the split's first batch, and the last offset before it.
 
     A permissive read needs the last offset to recognize the first batch after damage. The task of the preceding split
-    uses the same last offset, so both tasks find the same batch. Other reads raise LogError.
+    uses the same last offset, so both tasks find the same batch. Reads that aren't permissive raise LogError for
+    damage.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:

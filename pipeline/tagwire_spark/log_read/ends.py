@@ -120,7 +120,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """Return the position of the last indexed batch at or before `offset`.
 
-    If `offset` is None, use the last index entry. Returns 0 without a usable entry.
+    If `offset` is None, use the last index entry. Returns 0 if there is no usable entry.
     """
     try:
         entry = segment.index_entry(offset)

@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Minimum age of a modification time, in nanoseconds. If it is younger, a later change may leave it the same."""
+"""Minimum age of a modification time, in nanoseconds. A more recent time can stay the same after another change."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -63,8 +63,8 @@ def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Spli
 def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segment"]]]) -> set[str]:
     """Return the folders to leave out of a batch query with the option replicas=longest.
 
-    `partitions` contains (folder, partition, segments) for each copy of each partition. Requested offsets that a
-    shorter copy lacks would be reported as lost.
+    `partitions` contains (folder, partition, segments) for each copy of each partition. If a shorter copy were read,
+    requested offsets that it lacks would be reported as lost.
     """
     by_key: dict[tuple[str, int], dict[str, tuple[tuple[str, int], str]]] = {}
     for folder, partition, segments in partitions:

@@ -41,7 +41,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
-"""Stands for a missing offset bound of a split. It is less than every offset."""
+"""A number less than every offset. It stands for a missing offset bound of a split."""
 _ABORT: Final = bytes(4)
 """The key of an abort marker: version 0 and type 0 (abort), each an int16."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")

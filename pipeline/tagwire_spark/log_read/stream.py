@@ -1,8 +1,8 @@
 """`spark.readStream.format("kafka_log")`: read growing logs as a stream of micro-batches.
 
 As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. A micro-batch
-ends at the end of a batch. Its start and end offset determine its rows, so a restart from a checkpoint reads the same
-rows again.
+ends at the end of a record batch. Its start and end offset determine its rows, so a restart from a checkpoint reads the
+same rows again.
 """
 
 import time
@@ -80,9 +80,9 @@ _T = TypeVar("_T")
 
 
 def _retried(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function so that it is called again after an error, up to a limit.
+    """Decorate a function that lists and reads logs, so that it is called again after an error, up to a limit.
 
-    Retention can delete a listed segment. The next call lists the logs again.
+    This helps if retention deletes a segment after it was listed: the next call lists the logs again.
     """
 
     @wraps(read_logs)
@@ -296,8 +296,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
         """Return the end of a log; None if it has no segments.
 
-        The search starts at the last known end, which is returned if the last segment still has this `state`. Raises
-        LogError for damage.
+        If the last segment still has this `state`, the last known end is returned. Otherwise, the search starts there.
+        Raises LogError for damage.
         """
         if not partition.segments:
             return None

@@ -16,9 +16,9 @@ _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
 """Approximate maximum number of tasks per read, limited because the driver pickles every task."""
 _OPENING: Final = 1 << 17
-"""Opening a local segment takes as long as reading this number of bytes."""
+"""The cost of opening a local segment: the number of bytes that can be read in the same time."""
 _FETCHING: Final = 1 << 20
-"""Opening a remote segment takes as long as reading this number of bytes."""
+"""The cost of opening a remote segment: the number of bytes that can be read in the same time."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:

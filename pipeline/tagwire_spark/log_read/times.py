@@ -1,8 +1,8 @@
 """Find the offset at which a partition reaches a time (`startingOffsetsByTimestamp`, `endingOffsetsByTimestamp`).
 
 As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time. Everything after
-that record is read, even records with earlier timestamps. Segments that are entirely earlier, according to their time
-index, are skipped. After these, only batch headers are read, up to the batch with that record.
+that record is read, even records with earlier timestamps. A segment is skipped if its time index shows that all its
+records are earlier. In the other segments, only batch headers are read, up to the batch with that record.
 
 An entry in a `.timeindex` means that no record up to its offset has a later timestamp. A wrong index must not hide
 records, so an entry is used only if the batch with its offset has the entry's timestamp as its maximum. No batch after

@@ -86,10 +86,10 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Divide a strict limit among the partitions. Return each partition's share.
+    """Divide a limit among the partitions, without exceeding it. Return each partition's share, which can be 0.
 
-    The order of the partitions is random, because in a fixed order, growing partitions could make others wait. The
-    stream offset is the seed.
+    Partitions get their shares in random order, seeded with the stream offset. In a fixed order, growing partitions
+    could make others wait.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)

@@ -1,7 +1,8 @@
 """Find the records of a partition that are in aborted or open transactions.
 
-Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. Batch headers are
-read from the latest producer snapshot on, or from the start of the log.
+Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. The latest
+producer snapshot lists the transactions that were open at its offset. Batch headers are read from this offset on. If
+there is no snapshot, they are read from the start of the log.
 """
 
 from bisect import bisect_right
@@ -47,7 +48,7 @@ class _Header(NamedTuple):
 
 
 _SMALL: Final = 1 << 12
-"""Up to this number of bytes, Python reads batches faster than the native engine."""
+"""Maximum number of bytes in which Python reads batch headers faster than the native engine."""
 
 
 class Transactions(NamedTuple):
@@ -96,7 +97,7 @@ class _Reached(NamedTuple):
 
 
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
-"""Cached progress in each partition, which a stream needs at each trigger."""
+"""Caches what was found in each partition, so that a stream's next trigger reads only later batch headers."""
 _MOST: Final = 10_000
 _PASSES: Final[dict[Any, Pass]] = {}
 """Maps formats and limits to a batch header reader. Readers are reused, because each reader allocates buffers."""
@@ -107,8 +108,8 @@ def check_abort(
 ) -> None:
     """Raise PipelineError if an abort marker is missing from the index and the transaction has records.
 
-    `producer_id` and `offset` are the marker's. `of_logs` caches the transactions found in each folder's batches.
-    Raises LogError if the log can't be read.
+    `producer_id` and `offset` are those of the marker. `of_logs` caches the transactions found in each folder's
+    batches. Raises LogError if the log can't be read.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -125,8 +126,9 @@ def check_abort(
 def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
     """Raise PipelineError if a task returned records of a transaction whose abort marker follows the task's split.
 
-    This happens only if the transaction index is incomplete. `begun` maps producer IDs to an offset in the transaction
-    that is open at the end of the split. Raises LogError if a later batch is unreadable.
+    This happens only if the transaction index is incomplete. `begun` has an entry for each producer with a transaction
+    that is open at the end of the split. It maps the producer ID to an offset in this transaction. Raises LogError if a
+    later batch is unreadable.
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
@@ -203,9 +205,9 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    Some batches that are neither transactional nor control batches are left out. A list ends with the last batch read,
-    which can occur twice. Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the
-    log are ignored: they can be an unfinished batch.
+    A list has the headers of all transactional and control batches. Other headers can be missing. The last header is
+    that of the last batch read, and can occur twice. Raises LogError for damage, unless the query is permissive.
+    Invalid bytes at the end of the log are ignored: they can be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):

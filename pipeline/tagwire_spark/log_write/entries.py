@@ -79,8 +79,8 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
-    `has_tombstones` means that the format has a tombstone flag. In other formats, null values mark tombstones, and only
-    a `tombstone` that contradicts the value is kept, so that encoding rejects the record.
+    `has_tombstones` means that the format has a tombstone flag. In other formats, a null value marks a tombstone, so
+    `tombstone` is dropped if it agrees with the value. Otherwise, it is kept, and encoding rejects the record.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):

@@ -38,7 +38,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # An empty `run` means that rows aren't compared: a query has one sink, so a second write is a repetition.
+    # With an empty `run`, rows aren't compared. A query has only one sink, so a second write is a repetition.
     return MicroBatch(query, int(number))
 
 
@@ -56,7 +56,7 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 def reject_table() -> None:
     """Raise PipelineError if this task belongs to saveAsTable, because Spark could not read the resulting table.
 
-    Only saveAsTable and writes in foreachBatch run inside another command.
+    Only saveAsTable and writes in foreachBatch run inside another command. A write in foreachBatch has a query ID.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:

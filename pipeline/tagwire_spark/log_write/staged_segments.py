@@ -146,7 +146,8 @@ class Segments:
 
 # Assign offsets to rows without offsets. Each task numbers its rows from the log end offset, so several tasks may
 # assign the same offsets. The driver then renumbers the segments, which changes only the 8-byte base offset of each
-# batch. No checksum may cover the base offset, and all other offsets in the batch and in index files must be relative.
+# batch. This requires that no checksum covers the base offset, and that all other offsets in the batch and in
+# index files are relative.
 
 _OFFSET: Final = Struct(">q")
 

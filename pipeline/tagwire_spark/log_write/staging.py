@@ -64,7 +64,8 @@ _OBJECT_SIZE: Final = 200
 _OPEN_BYTES: Final = 64 << 20
 """Memory limit for the open batches of all partitions except the current one, in bytes."""
 _OPEN_FILES: Final = 64
-"""A task that writes more partitions than this keeps only the current partition's file open."""
+"""Maximum number of partitions whose files stay open. In a task with more partitions, a file is closed when the task
+turns to another partition."""
 
 
 class Output:

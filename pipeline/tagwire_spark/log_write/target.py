@@ -1,8 +1,8 @@
 """Parse the options of a write to `kafka_log`, and check its columns.
 
 Columns have the same names as in a read, so rows that were read can be written again. Only `value` is required. An
-option sets a value for all records; a column sets it for each record. Without an option or column, records get a
-producer's default.
+option sets a value for all records; a column sets it for each record. If there is neither, records get the default
+of a Kafka producer.
 """
 
 from typing import Any, Final, NamedTuple
@@ -78,7 +78,10 @@ _HEADERS: Final = "includeHeaders"
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the options of the write. For None, a column or default applies."""
+    """The log folder or URL to write to, and the options of the write.
+
+    If an option is None, a column or a default applies.
+    """
 
     root: str
     format: str | None = None
