@@ -16,8 +16,9 @@ Severity = Literal["error", "warning"]
 DesignSeverity = Literal["error", "warning", "note"]
 """The severity of a design rule, or of a finding about a design.
 
-An error breaks readers or writers. A warning makes reading or writing more costly. A note is about a known, harmless
-property.
+- "error": the design breaks readers or writers
+- "warning": the design makes reading or writing more costly
+- "note": the design has a known, harmless property
 """
 
 Impact = Literal["wire", "semantic", "source", "policy"]

@@ -25,7 +25,7 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, sc
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
 _NESTED_KINDS: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
-"""Maps each key whose value is a list of objects to the name of the schema definition for these objects."""
+"""Maps each kind of list in the schema to the schema definition of the objects in such a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,13 @@ class Inexpressible:
 class Exported:
     """The result of exporting one spec.
 
-    `status` is "plain" if Kafka's generator accepts the spec unchanged, "writable" if it accepts the rewritten spec,
-    and "stopped" if it can't be exported because an extension affects the wire format. A shared struct is "inlined"
-    into the specs that import it. An enum or a record format is "skipped", because Kafka has no such specs.
+    The values of `status`:
+
+    - "plain": Kafka's generator accepts the spec unchanged
+    - "writable": Kafka's generator accepts the rewritten spec
+    - "stopped": the spec can't be exported, because an extension affects the wire format
+    - "inlined": the spec is a shared struct, which is copied into the specs that import it
+    - "skipped": the spec is an enum or a record format; Kafka has no such specs
     """
 
     file: str
@@ -155,7 +159,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield (object, key, name of the object's schema) for each key of an object and of the objects nested in it."""
+    """Yield each key of an object and of the objects nested in it, as (object, key, name of the object's schema)."""
     for key, kind in key_kinds(owner).items():
         value = node.get(key)
         if value is None:

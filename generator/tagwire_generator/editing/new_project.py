@@ -29,7 +29,7 @@ _FILES: Final = {
 }
 """Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Maps the path of each file to the name of its template. Existing files are kept."""
+"""Files that are only created if they don't exist yet. Maps the path of each file to the name of its template."""
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
     "message_specs/ResponseHeader.json": "ResponseHeader.json",

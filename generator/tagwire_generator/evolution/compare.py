@@ -135,8 +135,8 @@ class _Walk:
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
         """Compare two structs.
 
-        `is_default` means that the struct is the default value of a tagged field, so a changed default inside it
-        changes the encoded bytes.
+        `is_default` means that the struct is the default of a tagged field. A tagged field that has its default is not
+        written, so a changed default inside the struct changes the encoded bytes.
         """
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
@@ -191,8 +191,8 @@ class _Walk:
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
         """Compare the defaults and `ignorable` of fields that this version of the message doesn't have.
 
-        Decoding sets such a field to its default. `ignorable` determines whether encoding drops or rejects other
-        values.
+        Decoding sets such a field to its default. If the field has another value, encoding drops the value if
+        the field is ignorable, and fails if it is not.
         """
         olds = {each.name: each for each in old}
         for now in new:

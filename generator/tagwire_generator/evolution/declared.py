@@ -51,8 +51,8 @@ def tag_findings(
 ) -> Iterator[Finding]:
     """Yield findings about tags that are reused for a different field, or were dropped without being reserved.
 
-    `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to their
-    names and types. `reported` are the tags of this struct that the comparison of layouts has already reported.
+    `offered` are the stable versions of the old message. `retired` maps the tags of removed fields to the fields' names
+    and types. `reported` are the tags that the comparison of layouts has already reported; they are skipped.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -72,9 +72,9 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe `old`, the field that had the tag of `new` in the old spec.
+    """Describe the field that previously had a tag: `old` had it in the old spec, and `new` has it now.
 
-    Returns None if both are the same field, or if the layout comparison reports the change.
+    Returns None if both are the same field, if `old` is None, or if the layout comparison reports the change.
     """
     if old is None or tag_holder(old) == tag_holder(new):
         return None
@@ -93,7 +93,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
     """Yield findings about newly required fields, changed record formats, and version ranges that have no effect.
 
-    `offered` are the versions of the old message that peers may use.
+    `offered` are the stable versions of the old message.
     """
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
@@ -124,9 +124,10 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return (range, meaning, spec key) for a changed version range that has no effect; None if there is none.
+    """Find a changed version range that has no effect, because the message does not have any of these versions.
 
-    The meaning tells what is true in the range's versions, such as "null is allowed".
+    Returns (range, meaning, spec key), or None if there is no such range. The meaning tells what is true in the range's
+    versions, such as "null is allowed".
     """
 
     def is_dead(versions: Versions) -> bool:
@@ -227,7 +228,7 @@ def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Map the old name of each renamed field to the new field, which must have the same index and the same type."""
+    """Return the renamed fields, as a dict from the old name to the new field. The index and type must be the same."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -276,8 +277,9 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return (name, value) pairs for the attributes of a type, to compare two types. Nested types are left out.
+    """Return the attributes of a type as (name, value) pairs, for comparison with another type.
 
-    `names` maps the old names of renamed fields to their new names. Old names in the values are replaced.
+    Nested types are left out. `names` maps the old names of renamed fields to their new names, which replace the old
+    names in the values.
     """
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

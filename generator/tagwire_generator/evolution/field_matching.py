@@ -93,7 +93,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message's released spec and its new spec. `how` is the property that they share: name, alias or API key."""
+    """A message's released spec and its new spec. They were matched by the property `how`: name, alias or API key."""
 
     old: Released
     new: MessageSpec

@@ -1,9 +1,10 @@
 """Remember which messages passed a check against the lock file, so that a commit hook reads only changed specs.
 
-Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated. One
-entry records that the whole set passed, for commits that change no spec. Another entry lists the messages that passed,
-for commits that change a few specs. In this list, a request and its response are one item, because the request
-determines which versions of the response are unstable.
+Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated.
+
+- For commits that change no spec, one entry records that the whole set passed.
+- For commits that change a few specs, another entry lists the messages that passed. A request and its response are one
+  item of the list, because the request determines which versions of the response are unstable.
 
 A changed message can be checked alone if it keeps its name and API key, and uses no name or key of another message.
 Otherwise, all specs are read.
@@ -78,8 +79,8 @@ class Memory:
         """Cache which messages have no findings, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # Don't cache results of files that aren't named after their message: findings contain message names, but the
-        # cache contains file names.
+        # Findings contain message names, but the cache contains file names. So don't cache the result of a file that
+        # isn't named after its message.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

@@ -315,8 +315,8 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-`lost` reports violations despite their low severity: an edit that adds a version or a field must not drop any version
-or message.
+The severity of these rules is low, but `lost` reports violations anyway, because an edit that adds a version or a field
+must not drop any version or message.
 """
 
 

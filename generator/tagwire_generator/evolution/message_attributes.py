@@ -98,9 +98,9 @@ def attribute_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Yield findings about versions that were added below the newest released version, but were never released.
+    """Yield findings about added versions that are below the newest released version.
 
-    A version that was released, dropped and then added again causes no finding.
+    A version that was released before, then dropped and now added again, causes no finding.
     """
     before = NONE if old.is_retired else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]

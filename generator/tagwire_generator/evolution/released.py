@@ -1,7 +1,7 @@
 """The released versions of a message, for comparison with a new spec.
 
-Usually these are the versions of one spec. A lock file also contains retired tags, and versions that were dropped. If a
-spec brings back a dropped version, its bytes must be the same as before.
+Usually these are the versions of one spec. A lock file also contains retired tags and dropped versions. If a spec
+adds a dropped version again, the version's bytes must be the same as before.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,10 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
 RetiredTags = Mapping[str, Mapping[int, str]]
-"""Maps a struct's path ("" for the message) and a tag to the field that had this tag, such as `trace_id string`."""
+"""Maps a struct's path ("" for the message) and a tag to the name and type of the field that had this tag.
+
+For a tag that was only reserved, the value is "".
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ def compare_specs(
     *,
     known_headers: Iterable[MessageSpec] = (),
 ) -> tuple[Finding, ...]:
-    """Return the findings about all changes from an old set of specs to a new one, by message, most severe first.
+    """Return the findings about all changes from an old set of specs to a new one.
 
-    Messages are paired by name, alias, or API key. Each finding points to the name of its message, until
-    `tagwire_generator.reading.positions` finds the exact position. `known_headers` are the header specs to use if a set
-    does not contain its own.
+    Findings are sorted by message, then by severity, most severe first. Messages are paired by name, alias, or API key.
+    Each finding points to the name of its message, until `tagwire_generator.reading.positions` finds the exact
+    position. `known_headers` provide the header specs that a set does not contain.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)

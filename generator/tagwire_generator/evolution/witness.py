@@ -28,9 +28,9 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that one side encodes and the other side can't decode correctly, with its bytes in both layouts.
+    """A value that one side encodes and the other side can't decode correctly.
 
-    The bytes are None for a layout that can't represent the value.
+    `old_bytes` and `new_bytes` are the value as encoded by each layout; None if a layout can't represent the value.
     """
 
     version: int
@@ -39,7 +39,7 @@ class Proof:
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side
-    """The side that decodes: the "old" layout reads bytes of the new layout, or the "new" layout reads old bytes."""
+    """The side that decodes. If it is "old", the old layout reads bytes of the new layout; if "new", the reverse."""
     error: str
     """The error of the reader; "" if it accepts the bytes."""
     reads: Any
@@ -64,7 +64,7 @@ def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Find a value that one layout encodes and the other can't decode correctly. Return None if none is found.
 
     Both layouts describe the same version. `steps` is the path to the field in which they differ. The path can come
-    from a different version.
+    from a different version, because only its names are used.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -157,9 +157,9 @@ class _Outcome:
     """Whether the reader's layout can represent the value that the other side encoded."""
 
     def rank(self, paths: Collection[str]) -> int:
-        """Return a rank for choosing the outcome to show as proof of a change. The lowest rank is the clearest proof.
+        """Return how clearly the outcome proves a change. The lowest number is the clearest proof.
 
-        An error outside the changed field has the highest rank.
+        An error outside the changed field is the least clear proof.
         """
         if self.error is None:
             return 0 if self.can_represent else 1

@@ -39,7 +39,7 @@ IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""The rule that rejects a default of the wrong type, for each family of types; TW506 for the families not listed."""
+"""Maps families of types to the rules that reject defaults of the wrong type. Other families have the rule TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -125,7 +125,7 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that can't be keys: bytes may be unhashable memoryviews, and the float NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""Field names that would hide a decorator and a method of classes with unions."""
+"""Names that no field or union in a class with unions can have, because the class itself uses them."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:

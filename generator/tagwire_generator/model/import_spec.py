@@ -17,7 +17,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""Rules that are checked for a shared struct in each importing spec. Its own spec is checked for all other rules."""
+"""Rules that are checked for a shared struct in each importing spec. All other rules are checked in its own spec."""
 
 _KEY = "structVersions"
 T = TypeVar("T", FieldSpec, StructSpec)
@@ -93,8 +93,7 @@ def _is_by_version(row: object) -> bool:
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     """Merge the version ranges that two imports list for the same struct.
 
-    If the imports contradict each other, return the lowest version of the importing spec for which they list different
-    struct versions.
+    If the imports contradict each other, return the lowest version of the importing spec in which they do.
     """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []

@@ -149,9 +149,10 @@ class MessageSpec:
 
     @property
     def headers(self) -> tuple[tuple[Versions, int], ...]:
-        """The header version for each range of versions, from the spec or implied by the flexible versions.
+        """The header version for each range of message versions.
 
-        Only requests and responses have headers; for other messages this is empty.
+        If the spec lists no header versions, they are implied by the flexible versions. Empty for messages that are
+        neither requests nor responses.
         """
         return self.header_versions or implied_headers(self)
 

@@ -67,9 +67,9 @@ class RegisterSpec:
     closed: bool = False
     """Whether fields that use this register as an enum reject numbers that it does not list."""
     names: tuple[str, ...] = ()
-    """The fields that don't use this register as an enum, but are shown with its names.
+    """Fields whose numbers are shown with this register's names, although the register is not their enum.
 
-    Each is the path of a field in a message, or `*.field` for all messages.
+    Each entry is the path of a field in a message, or `*.field` for all messages.
     """
     about: str = ""
     ranges: tuple[KeyRangeSpec, ...] = ()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec
 
 MAX_NAME: Final = 100
-"""Maximum length of a name. File systems limit the file names of modules, which can be twice as long."""
+"""Maximum length of a name. A module's file name can be twice as long, and file systems limit its length."""
 
 NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
 STRUCT_NAME_RULE: Final = (
@@ -79,7 +79,7 @@ def _violation(key: str, text: str, *needs: str) -> Violation:
     return Violation("TW510", key, text, needs)
 
 
-# Convert names in specs, which consist of ASCII letters and digits, to Python names.
+# The functions below convert spec names to Python names. Spec names consist of ASCII letters and digits.
 
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

@@ -21,9 +21,9 @@ class StructSpec:
 
     name: str
     versions: Versions
-    """The versions that have the struct.
+    """The message versions in which the struct exists.
 
-    For an inline struct, these are the versions of its field; for a message, its valid versions.
+    For an inline struct, these are the versions of its field; for the message itself, its valid versions.
     """
     fields: tuple[FieldSpec, ...] = ()
     """The fields in spec order, which is also their order on the wire."""

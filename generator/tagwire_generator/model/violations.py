@@ -11,8 +11,9 @@ from tagwire_generator.diagnostics.problems import RULES
 class Violation:
     """A violation of a rule, found in an object of a spec.
 
-    `key` is the spec key whose value breaks the rule. `needs` are other keys that the rule uses, with the prefix
-    "message:" for keys of the message. The violation isn't reported if the value of any of these keys is invalid.
+    `key` is the spec key whose value breaks the rule. `needs` are other keys on which the violation depends;
+    keys of the message have the prefix "message:". The violation isn't reported if the value of `key`
+    or of one of the other keys is invalid.
 
     `struct` is an index in `MessageSpec.structs`, or None for the message itself. `field` is an index in
     `StructSpec.fields`, or None if the violation isn't in a field.

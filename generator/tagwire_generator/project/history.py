@@ -1,13 +1,14 @@
-"""The history of archived specs: which releases have each version, and digests of the version's bytes.
+"""The history of archived specs: the releases that have each message version, and digests of the version's bytes.
 
 The history is a file next to the specs, with one line per version:
 
     [clients.ConsumerGroupHeartbeatRequest]
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
-A version's spec comes from the last release of its last span (range of releases). A version has several spans if it was
-redefined, or if releases in between don't have it. Digests represent the wire format (`wire_facts`). The layouts of
-redefined versions are listed at the end.
+A span is a range of releases in which a version has the same wire format. A version has several spans if it was
+redefined, or if releases in between don't have it. The archived spec of a version comes from the last release of its
+last span. A digest represents the wire format (`wire_facts`). At the end, the file lists the layouts of redefined
+versions.
 """
 
 import re
@@ -52,7 +53,10 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout as text, with field names from the span's last release; "" if all releases have the same bytes."""
+    """The layout as text if the version was redefined; otherwise "".
+
+    The field names are those of the span's last release.
+    """
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"

@@ -31,14 +31,14 @@ class SpecOptions:
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """Whether integer header keys are sorted as signed or as unsigned numbers.
+    """Whether integer header keys are compared as signed or as unsigned numbers.
 
-    The record format of KIP-82's first draft has such keys, which must be in ascending order.
+    In the record format of KIP-82's first draft, header keys are integers in ascending order.
     """
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type; "" allows any wire type.
 
-    In settings, this is a table of names and wire types, or a list of names, which allows any wire types.
+    In settings, this is a table of names and wire types, or a list of names. A list allows any wire types.
     """
 
     def __post_init__(self) -> None:

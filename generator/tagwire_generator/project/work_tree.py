@@ -13,7 +13,7 @@ from typing import Final
 from tagwire.errors import TagwireError
 
 _GIT_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git sets for hooks. `run_git` removes them, so that git uses the repository of `folder`."""
+"""Environment variables that git sets for hooks. `run_git` removes them so that git uses the repository of `folder`."""
 
 
 class GitError(TagwireError):

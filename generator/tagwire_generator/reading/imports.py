@@ -212,7 +212,7 @@ def shared_structs_near(
 
 
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
-    """Yield all specs of `spec_set` or, if it is None, all specs in the folder `path` or next to the file `path`."""
+    """Yield all specs of `spec_set`. If it is None, yield all specs in the folder `path` or next to the file `path`."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
         with suppress(SpecError):  # the folder's errors are reported elsewhere

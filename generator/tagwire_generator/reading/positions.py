@@ -79,10 +79,10 @@ class _Positions:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
-        """Return the value of the key `spot.key` in the field at the path `spot.names`, with the file that contains it.
+        """Find the key `spot.key` of the field at the path `spot.names`. Return its file, and its value as a node.
 
-        If the field does not have this key, return the field's name. If there is no such field, return the name of the
-        enclosing field or message.
+        If the field does not have this key, return the field's name as the value. If there is no such field, return the
+        name of the enclosing field or message.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:

@@ -128,7 +128,10 @@ def load(
     options: SpecOptions = _DEFAULT_OPTIONS,
     shared: SharedStructs = NO_SHARED_STRUCTS,
 ) -> MessageSpec:
-    """Return the message in a spec file. Raises a SpecError that lists all errors and warnings if there are errors."""
+    """Return the message in a spec file.
+
+    If there are errors, raises a SpecError that lists all errors and warnings. Also raises SpecError for a register.
+    """
     result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
         raise SpecError(

@@ -1,7 +1,11 @@
 """Convert nodes of a spec's JSON tree to Python values.
 
-The converters accept numbers for strings, decimal strings for numbers, "true", "false", 0 and 1 for booleans, and a
-single item for a list of one. Existing specs depend on this.
+Because existing specs depend on it, the converters also accept values of other JSON types:
+
+- numbers where a string is expected
+- decimal strings where a number is expected
+- "true", "false", 0 or 1 where a boolean is expected
+- a single item where a list is expected
 """
 
 import re

@@ -1,9 +1,11 @@
 """Check that a spec has only known keys, with values of the right kinds.
 
 `spec.schema.json`, which editors also use, defines the keys and kinds. jsonschema checks them, and this module adds a
-position in the text, a rule ID and a sentence to each error. Because jsonschema is slow, `_test_of` first converts the
-schema to functions that accept most valid specs, and jsonschema checks only the other specs. A key with
-`"dialect": "tagwire"` in the schema is an error in a spec that did not enable extensions.
+position in the text, a rule ID and a sentence to each error. Keys with `"dialect": "tagwire"` in the schema are
+extensions. In a spec that did not enable extensions, they are errors.
+
+Because jsonschema is slow, `_test_of` converts the schema to fast functions that accept most valid specs. jsonschema
+checks only the other specs.
 """
 
 import functools
@@ -119,7 +121,7 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 _UNTESTED: Final = frozenset(
     {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
 )
-"""Keywords without a test: `if` tests "then" and "else"; `shape_errors` ignores errors of the others."""
+"""Keywords without a test. The test of `if` covers "then" and "else". `shape_errors` ignores errors of the others."""
 
 
 @functools.cache

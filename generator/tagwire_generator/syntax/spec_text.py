@@ -10,14 +10,14 @@ BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
 """The keys whose value is written as a list with one entry per line."""
 
 Path = tuple[str | int, ...]
-"""The keys and indexes that lead from the message to an item, such as `("fields", 0, "fields", 2)`.
+"""The path from the message to an item: its keys and indexes, such as `("fields", 0, "fields", 2)`.
 
-"end" instead of an index stands for the end of a list.
+If the last part is "end", the path leads to the end of a list or of the message.
 """
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Written before and after a line's final comment, until `_finished` moves the comment to the end of the line."""
+"""Marks the start and the end of a line's final comment, until `_finished` moves the comment to the end of the line."""
 
 
 class Comments:

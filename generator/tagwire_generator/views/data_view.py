@@ -52,7 +52,7 @@ class StructView:
     unions: tuple[UnionView, ...]
     """A view of each union's property."""
     which: tuple[str, str] | None
-    """The types of the parameter and the result of the generated method `which`; None if the struct has no unions.
+    """The parameter type and the result type of the generated method `which`; None if the struct has no unions.
 
     The parameter is the name of a union, and the result is the name of an alternative.
     """

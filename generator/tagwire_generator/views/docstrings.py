@@ -48,7 +48,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return a struct class's docstring, which lists the fields that use the struct.
 
-    The names of other structs' fields are preceded by the struct's name.
+    A field of another struct is listed with that struct's name, and a field of the message without a prefix.
     """
     paths = []
     for owner in (spec.root, *spec.structs):
@@ -83,9 +83,9 @@ def field_doc(field: FieldSpec, about: str) -> str:
 
 
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
-    """Return a docstring made of a spec's description and facts, such as the wire type and the versions.
+    """Return a docstring: the description `about`, then facts such as the wire type and the versions.
 
-    The facts follow the description in parentheses, so that `message.field_docs` can separate them. Each string in
+    The facts are in parentheses, so that `message.field_docs` can separate them from the description. Each string in
     `more` becomes a paragraph.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."

@@ -108,7 +108,7 @@ class Expressions:
         """Add a constant for arrays of numbers of type `wire` to the generated module. Return the constant's name.
 
         By default, the constant is an object with methods that read and write such arrays. If `calls` is "packers" or
-        "unpackers", the constant maps an element count to a method of `struct.Struct`.
+        "unpackers", the constant maps an element count to the `struct.Struct` method for that many elements.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'

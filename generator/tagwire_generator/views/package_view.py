@@ -53,7 +53,10 @@ class PackageView:
     api_keys: tuple[tuple[str, int], ...]
     """For each request, its name in the generated enum and its API key. Sorted by API key."""
     api_key_docs: Mapping[str, str]
-    """Maps a request's name in the enum to the first sentence of its description. Requests without one are left out."""
+    """Maps each request's name in the generated enum to the first sentence of the request's description.
+
+    Requests without a description are left out.
+    """
     releases: tuple[tuple[str, str], ...]
     """Each message with its history (`tagwire.frames.releases`). Empty if the specs have no history."""
     releases_doc: str

@@ -1,4 +1,4 @@
-"""The view of a serializer module, from which a template generates a class per version, and functions per struct."""
+"""The view of a serializer module. A template generates a class for each version, and functions for each struct."""
 
 import textwrap
 from collections.abc import Mapping

@@ -61,7 +61,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: ModuleImpo
 
 
 def which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> tuple[str, str] | None:
-    """Return the types of the parameter and the result of the generated method `which`; None if there are no unions."""
+    """Return the parameter type and the result type of the generated method `which`; None if there are no unions."""
     if not unions:
         return None
     literal = type_imports.use("typing", "Literal")
@@ -101,7 +101,7 @@ def keyed_views(
 
 
 def named_type(field: FieldSpec) -> str:
-    """Return the type of a field, followed by its semantic type or the name of its enum, if it has one."""
+    """Return a field's type. If the field has a semantic type or an enum, add the name of it after a space."""
     meaning = field.meaning or (field.enum.name if field.enum is not None else "")
     return f"{field.type} {meaning}".rstrip()
 

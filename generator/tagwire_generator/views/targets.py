@@ -22,7 +22,7 @@ from tagwire_generator.project.settings import SettingsError
 
 FILE: Final = "targets.toml"
 _EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
-"""The placeholders allowed in the file names of targets that are rendered for each message, or for the package."""
+"""Maps each value of a target's `each` to the placeholders that the target's file name can contain."""
 
 
 @dataclass(frozen=True, slots=True)
