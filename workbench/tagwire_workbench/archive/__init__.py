@@ -1,5 +1,5 @@
-"""Build the archive: one set of specs that contains every version of every Kafka release.
+"""Build the archive: one set of specs with every message version of every Kafka release.
 
-Each version's content comes from the newest release that has the version. The history contains a digest of each version
-in each release, so that the merged specs can be verified without the jars.
+If several releases have a version, it is taken from the newest of them. The archive's `history.toml` contains a digest
+of each version in each release, so that the merged specs can be verified without the jars.
 """

@@ -1,8 +1,8 @@
 """Merge the specs of several releases into one set, and check that no version's bytes change.
 
-A message is identified by its component, kind and API key, or by its name if it has no key. Two specs without a key but
-with different names are merged if their bytes are the same and one name begins with the other. The merged spec has the
-newest name, and older names become aliases.
+Specs with the same component, kind and API key describe the same message. Specs without an API key are matched by name.
+Two of them with different names are merged if one name begins with the other, and their common versions have the same
+bytes. The merged spec has the newest name, and older names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,11 +17,11 @@ from tagwire_workbench.archive.merge import merged
 from tagwire_workbench.archive.release import ImportedSpec, Release, wire_forms
 from tagwire_workbench.archive.wire_facts import digest_of
 
-# Convert coordinator records to the form of Kafka 4.1. The bytes stay the same.
+# Convert the specs of coordinator records to the form of Kafka 4.1. The bytes stay the same.
 #
-# The two bytes before a coordinator record's key are the record type. Up to Kafka 4.0, specs described this type as the
-# key's version (`GroupMetadataKey`, version 2). Since 4.1, the type is the key's `apiKey`, and the key has only version
-# 0. A key with two versions becomes two messages, such as `LegacyOffsetCommitKey` (0) and `OffsetCommitKey` (1).
+# Before its key, a coordinator record has two bytes with its type. Up to Kafka 4.0, specs described the type as the
+# key's version (`GroupMetadataKey`, version 2). Since 4.1, the type is the key's `apiKey`, and the only version is 0.
+# So a key with two versions becomes two messages, such as `LegacyOffsetCommitKey` (0) and `OffsetCommitKey` (1).
 
 _COORDINATORS: Final = ("group", "transaction", "share")
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions")
@@ -149,8 +149,8 @@ def collected(releases: Sequence[Release]) -> Archive:
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
     """Yield each release's name and its specs, with coordinator records described as in Kafka 4.1.
 
-    `releases` is ordered newest first. Later releases moved the specs of the component `core` to other components, so
-    each is yielded with its newer component. Raises SpecError for a spec in `core` that no newer release has.
+    `releases` is ordered newest first. If a spec is in the component `core`, it is yielded with the component to which
+    a newer release moved it. Raises SpecError for a spec in `core` that no newer release has.
     """
     homes: dict[str, str] = {}
     for release in releases:
@@ -239,9 +239,9 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec without an API key describes this message, which has a different name in other releases.
+    """Return whether a spec without an API key describes this message under another name.
 
-    This requires that one of the two names begins with the other, and that all common versions are equal on the wire.
+    One of the two names must begin with the other. There must be common versions, all with the same wire format.
     """
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
@@ -271,10 +271,10 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """Return the history of a message: for each version, the spans of consecutive releases with the same wire format.
+    """Return a message's history: for each version, the ranges of releases in which its wire format is the same.
 
-    `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if a version
-    has a different wire format in the merged spec than in the last release that has this version.
+    `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if a
+    version's wire format in the merged spec differs from the format in the last release that has this version.
     """
     forms = {release: wire_forms(each.spec) for release, each in message.releases.items()}
     named = {release: wire_forms(each.spec, names=True) for release, each in message.releases.items()}

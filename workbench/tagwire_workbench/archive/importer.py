@@ -26,10 +26,10 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Return `spec` with the `about` strings from the same message's spec in `folder`, which may have an older name.
+    """Return `spec` with the `about` strings of the existing spec in `folder`, if there is one.
 
-    Fields and common structs are matched by name, so a renamed field loses its `about`. Raises SpecError if the spec in
-    `folder` can't be read, because its `about` strings would be lost.
+    The existing spec may have an older name of the message. Fields and common structs are matched by name, so a renamed
+    field loses its `about`. Raises SpecError if the existing spec can't be read: its `about` strings would be lost.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]
@@ -83,7 +83,7 @@ class ImportReport:
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Existing files that are kept but not updated: specs that no source has, or a history from an earlier import."""
+    """Existing files that were not updated: specs that no source contains, or a history file of an earlier import."""
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
@@ -137,13 +137,13 @@ def import_release(
 ) -> ImportReport:
     """Write the specs of jars and directories to `out/<component>/<MessageName>.json`.
 
-    Sources of several releases are merged, and `out/history.toml` lists the origin of each version. Nothing is written
-    unless all sources could be read and merged, and nothing is ever removed. `component` replaces the component in each
-    source's name. `progress` is called with each source before it is read. `about` strings in `out` are kept.
+    If there are several releases, they are merged, and `out/history.toml` lists the origin of each version. Nothing is
+    written unless all sources can be read and merged. No file is removed, and `about` strings in `out` are kept.
+    `component` replaces the component in each source's name. `progress` is called with each source before it is read.
 
-    Raises SpecError for a source that can't be read, for specs that break a rule (`problems` lists all violations), for
-    different specs with the same name in one release, and for releases that can't be merged. Raises TagwireError for a
-    file that can't be written.
+    Raises SpecError if a source can't be read, if specs break a rule (`problems` lists all violations), if a release
+    has different specs with the same name, or if releases can't be merged. Raises TagwireError if a file can't be
+    written.
     """
     releases = read_releases(sources, component=component, progress=progress)
     history = None

@@ -15,7 +15,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
 """The request whose header has no client ID in version 0."""
 NEGOTIATION: Final = "ApiVersionsResponse"
-"""The response that tells clients which versions a broker supports. Clients must be able to read any version of it."""
+"""The response in which a broker lists its supported versions. Clients must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
 
 RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {

@@ -297,9 +297,9 @@ def _value_for(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield (newer field, older field) pairs in merged order, with None if one spec doesn't have the field.
+    """Yield (newer field, older field) pairs in merged order. A field that one spec doesn't have is None.
 
-    A field that only the older spec has follows the shared field that precedes it in the older spec.
+    A field that only the older spec has comes after the shared field that precedes it in the older spec.
     """
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
@@ -318,9 +318,9 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those `versions` that are in the field's range `key`, such as "nullableVersions".
+    """Return those `versions` that are in a range of the field. `key` names the range, such as "nullableVersions".
 
-    A field without `flexibleVersions` has the message's range.
+    A field without `flexibleVersions` has the `flexibleVersions` of the message.
     """
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
@@ -328,9 +328,9 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range with all versions in `inside` and none in `outside`, preferably `declared`.
+    """Return a range with all versions in `inside` and none in `outside`.
 
-    Returns None if `declared` is None and `inside` is empty.
+    If `declared` is such a range, it is returned. If `declared` is None and `inside` is empty, returns None.
     """
     if declared is not None:
         versions = Versions.parse(declared)

@@ -26,11 +26,11 @@ from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.release_source import SpecText, release_name, spec_texts
 from tagwire_workbench.archive.wire_facts import wire_text
 
-# Correct and report mistakes in released specs that Kafka's own reader accepts.
+# Correct and report three kinds of mistakes in released specs. Kafka's own reader accepts them.
 #
-# - Text after the end of the object (a second closing bracket in 2.8.2) is removed.
-# - If an object has a duplicate key (3.8.1), the last value counts, as in Kafka's reader.
-# - A missing `flexibleVersions` (52 files up to 2.8) means none, the default at that time.
+# - Text after the end of the spec object is removed. For example, a spec of Kafka 2.8.2 has a second closing bracket.
+# - If an object has a key twice (in Kafka 3.8.1), the last value counts, as in Kafka's reader.
+# - If `flexibleVersions` is missing, its value is "none", the default up to Kafka 2.8 (52 files).
 
 _FOLLOWED: Final = "TW104"
 _REPEATED: Final = "TW106"
@@ -72,9 +72,9 @@ def _errors(text: str) -> tuple[Problem, ...]:
 
 
 def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the spec's entity types that Kafka doesn't define, as a value for the option `entity_types`.
+    """Return the spec's entity types that Kafka doesn't define. Forks of Kafka have such types.
 
-    Forks of Kafka define such types.
+    The result is a value for the option `entity_types`.
     """
     names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
     return tuple((name, "") for name in sorted(names))

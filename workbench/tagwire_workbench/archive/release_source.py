@@ -27,7 +27,7 @@ COMPONENTS: Final = {
     "kafka-transaction-coordinator": "transaction",
     "kafka_2.13": "core",
 }
-"""The component of each org.apache.kafka artifact with specs. Later releases moved core's specs to other components."""
+"""The component of the specs in each org.apache.kafka artifact. Newer releases have no specs in `core`."""
 
 SPEC_BYTES: Final = 1 << 20
 """Maximum size of a spec. The largest spec of Kafka 4.4.0 is 13 kB long."""
@@ -135,9 +135,9 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """Return the component of a spec, taken from the innermost folder in its path that names one.
+    """Return the component of a spec. The innermost folder in its path that names a component determines it.
 
-    The folder is named after an artifact (`kafka-clients-4.4.0`), its source module (`clients/src`), or the component.
+    A folder's name can be an artifact (`kafka-clients-4.4.0`), a source module (`clients/src`), or a component.
     """
     folders = path.resolve().parent.parts
     if folders[-1] in COMPONENTS.values():

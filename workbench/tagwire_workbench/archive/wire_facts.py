@@ -1,12 +1,12 @@
 """Describe the wire format of one version as a string, and compute the string's digest.
 
 Two versions have the same bytes if and only if their strings are equal. A string lists types, nullability, length
-encodings, order and tags, but not names or defaults, because these don't affect the bytes.
+encodings, order and tags, but not names or defaults, because these don't affect the bytes. For example:
 
     int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
 
-`?` means nullable, `{}` a struct, `<>` its tagged section, `<<>>` the optional buffer of KIP-482's first draft. Strings
-and bytes without "compact" have fixed-width lengths.
+`?` means nullable, `{}` encloses a struct, `<>` its tagged fields, and `<<>>` the optional buffer of KIP-482's first
+draft. Strings and bytes without "compact" have fixed-width lengths.
 """
 
 from hashlib import sha256

@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColumn, Listing, Test
 
-# The next two functions are called for every entry. They don't trace messages, which would be slow.
+# The next two functions are called for every entry, so they don't trace messages: tracing is slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:

@@ -19,7 +19,7 @@ _EMPTY = Buffer("bytes", b"")
 
 
 def _width(number: int) -> int:
-    """Return the width of a line: the offset, and for each byte three columns of hex and one of text."""
+    """Return the width of a line with `number` bytes. Each byte takes three columns of hex and one of text."""
     return _OFFSET + 4 * number + 2
 
 

@@ -127,7 +127,7 @@ class EntryList(ScrollView, can_focus=True):
         self._reveal()
 
     def render_line(self, y: int) -> Strip:
-        """Return a line to draw: the column titles, or an entry, with `>` at the cursor and `!` for an error."""
+        """Return a line to draw: the column titles or an entry. `>` marks the cursor, and `!` marks an error."""
         width = self.scrollable_content_region.width
         listing = self.view.listing
         if y == 0:

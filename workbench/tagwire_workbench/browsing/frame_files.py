@@ -181,9 +181,10 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame's bytes in the temporary file.
+        """Store a frame's bytes in the temporary file. Return facts about the frame.
 
-        Return (time, position in the temporary file, size, is_silent, frame with only its first bytes).
+        These are (time, position in the file, size, whether it is a request without a response, the frame itself with
+        only its first bytes).
         """
         start = self._spooled
         if isinstance(each, NetworkGap):

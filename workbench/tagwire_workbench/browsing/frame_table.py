@@ -85,8 +85,8 @@ class FrameTable:
         """Add a row for a frame. `data` is the frame, or at least its first 8 bytes.
 
         `size` is the frame's size, by default `len(data)`. `is_silent` means that a request gets no response. `api` is
-        the API key and version. By default, they are read from the first bytes of a request, or copied from the request
-        that a response answers.
+        the frame's API key and version. By default, a request's are read from its first bytes, and a response's are
+        copied from its request.
         """
         conn = self.connection_names.number(connection)
         partner = NONE

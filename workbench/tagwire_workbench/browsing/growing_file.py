@@ -1,7 +1,7 @@
 """Read a file that may still grow, in order or at any position. Gzip files are decompressed.
 
-Decompression can't start in the middle of a file. So the decompressor's state is saved every few megabytes, and
-reading at a position starts from the last saved state before it. Members may be added to a gzip file while it is read.
+Decompression can't start in the middle of a file. So the decompressor's state is saved every few megabytes, and a read
+starts from the last saved state before its position. A gzip file may grow by more members while it is read.
 """
 
 import os
@@ -104,7 +104,8 @@ class _Decompression:
     def _decompressed(self, data: bytes) -> tuple[bytes, bytes]:
         """Decompress as much of `data` as possible. Return the output, and the part of `data` that was used.
 
-        At invalid bytes, zlib drops the output before them. So try again with half of `data`, until zlib succeeds.
+        If `data` contains invalid bytes, zlib returns no output, not even for the bytes before them. So try again with
+        half of `data`, until zlib succeeds.
         """
         while True:
             before = self._decoder.copy()

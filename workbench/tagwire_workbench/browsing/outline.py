@@ -165,7 +165,8 @@ def _value(node: Node, details: _Details) -> str:
 def _telling(node: Node, details: _Details) -> str:
     """Return the text that identifies an array element in the tree.
 
-    It is the value of an element without fields, or else the first string field or, without strings, the first number.
+    For an element without fields, this is its value. Otherwise, it is the first field with a string or, if there is
+    none, the first field with a number.
     """
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _TRIED_FIELDS):

@@ -118,10 +118,10 @@ class FieldComparison(NamedTuple):
     """Number of messages or elements with a non-default value in the first capture."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """Three lists of values: only in the first capture, only in the second, in neither.
+    """Three lists of values: those only in the first capture, those only in the second, and those in neither.
 
-    None if there are too many values, or if they are secret. The third list is empty unless the field is a boolean or a
-    small enum.
+    The third list is empty unless the field is a boolean or a small enum. `values` is None if there are too many
+    values, or if they are secret.
     """
 
     def as_dict(self) -> dict[str, Any]:
@@ -170,9 +170,9 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Return three lists of values: only in the first capture, only in the second, and possible but in neither.
+    """Return three lists: values only in the first capture, only in the second, and possible values in neither.
 
-    If a capture doesn't contain the field, the field has its default. Returns None if the values can't be compared.
+    A capture without the field counts as having the field's default. Returns None if the values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"

@@ -1,8 +1,8 @@
-"""Add a version with the optional fields of KIP-482's first draft to a message.
+"""Add a version to a message, with the optional fields of KIP-482's first draft.
 
-The draft adds a version to each RPC, in which each struct begins with its optional fields. Kafka later chose another
-design, tagged fields in flexible versions. Inflexible versions are the same in both designs, so flexible versions are
-removed first.
+The draft adds a version to each RPC. In this version, each struct begins with its optional fields. Kafka later chose
+another design: tagged fields in flexible versions. Only inflexible versions are the same in both designs, so flexible
+versions are removed first.
 
 These functions don't modify their arguments. Specs must be valid and in normal form (`canonical.normal_form`).
 
@@ -69,9 +69,9 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """Convert a message without inflexible versions to the draft dialect.
+    """Convert a message without inflexible versions to the dialect of KIP-482's first draft.
 
-    The draft has only the message's lowest version, made inflexible and without its tagged fields.
+    The result has only the message's lowest version. It becomes inflexible and loses its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

@@ -1,12 +1,13 @@
 """Draft a protocol as in KIP-482's first draft: with optional fields in a new version of each request and response.
 
-All specs are checked before any file is written, because running the command again after a failure would add another
-version to the finished specs.
+All specs are checked before any file is written. After a partial failure, a second run would add another version to the
+specs that are already written.
 
-Most drafts remove released versions, so they are written to a separate folder. In place, specs may only gain a version.
+Most drafts lack released versions, so they are written to a separate folder. A draft that overwrites its spec may only
+add a version.
 
-A request and its response must have the same versions. Header specs lose their flexible versions. Removed APIs, and
-messages that are not RPCs, stay unchanged.
+A request and its response must have the same versions. Header specs lose their flexible versions. APIs that Kafka has
+removed, and messages that are not RPCs, stay unchanged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -127,13 +128,13 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    `target` is the folder for the drafts. With `only_new`, drafts contain only the new version, and only drafts and
-    headers are written. If `target` is `folder`, specs keep all their versions and comments. `released` contains the
-    specs whose versions must not change. Nothing is written until `DraftPlan.apply`.
+    `target` is the folder for the drafts. If it is the same as `folder`, specs keep all their versions and comments.
+    With `only_new`, drafts contain only the new version, and only drafts and headers are written. `released` contains
+    the specs whose versions must not change. Nothing is written until `DraftPlan.apply` is called.
 
     Raises SpecError if the folder can't be read, if specs break a rule before or after drafting (`problems` lists all
-    violations), if a request and its response have different versions, or if a draft would overwrite a file in another
-    folder, remove fields in place, or change a released version.
+    violations), or if a request and its response have different versions. Also raises SpecError if a draft would
+    overwrite a file in another folder, remove fields in place, or change a released version.
     """
     is_in_place = _is_in_place(folder, target)
     if only_new and is_in_place:
@@ -210,7 +211,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Map the name of each request and response to the first version in which one of the two is flexible.
+    """Map the name of each request and response to the first version in which it or its counterpart is flexible.
 
     Raises SpecError if a request and its response have different versions.
     """

@@ -1,7 +1,7 @@
-"""Find the parts of an input, such as fields and arrays, and change them, including the counts and sizes around them.
+"""Find the parts of an input, such as fields and arrays, and change them.
 
-`splice` replaces the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the
-size before a frame. A count that is wrong by 3 in an invalid input stays wrong by 3.
+`splice` replaces a range of bytes. It also adjusts the counts and sizes around the range: counts of arrays and tag
+sections, sizes of tagged fields, and the size before a frame. If an input's count is wrong by 3, it stays wrong by 3.
 """
 
 from __future__ import annotations

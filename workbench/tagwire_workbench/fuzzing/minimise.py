@@ -3,9 +3,9 @@
     minimise(data, keeps, framing)        Minimised: the smallest input found, and the number of tries
     same_failure(target, data)            a `keeps` function that tests for the same exception from the same line
 
-The search removes array elements, tagged fields, nullable structs, and the content of strings and bytes, and then sets
-other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error. Finally,
-the search removes single bytes. If an input's message is unknown, it does nothing else.
+The search first removes array elements, tagged fields, nullable structs, and the content of strings and bytes. It then
+sets other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error.
+Finally, the search removes ranges of bytes. This is the only step if the input's message is unknown.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from tagwire_workbench.fuzzing.input_parts import InputPart, Patch
 def bit_noise_patch(data: bytes, parts: Sequence[InputPart], random: Random) -> tuple[str, str, Patch]:
     """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
-    The position is the start of a field in `parts`, or the first byte after the field's length, count or tag. Without
-    parts, it may be anywhere.
+    The position is the start of one of the `parts`, or the first byte after its length, count or tag. If there are no
+    parts, the position may be anywhere.
     """
     part = random.choice(parts) if parts else None
     start = (

@@ -58,9 +58,9 @@ class Mutator:
     ) -> Mutation:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
-        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If the message does not allow
-        the requested change, a seed is used instead. If no result fits in `max_size`, a truncated mutation of the kind
-        "near" is returned. Without `max_size`, raises FramingError if no message allows the change.
+        `rule` is the rule that the result must break: one of `RULES` or `DIALECT_RULES`. If the message in `data` does
+        not allow the requested change, a seed is used instead. If no result fits in `max_size`, a mutation of the kind
+        "near" is truncated to this size. If `max_size` is None and no message allows the change, raises FramingError.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
@@ -108,7 +108,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), error, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
-        """Make one random change, valid or not. Change a seed if `data` is not a known message (`read` is None)."""
+        """Make one random change, which may break rules. If `read` is None (unknown message), change a seed instead."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

@@ -42,9 +42,9 @@ _TRIES: Final = 12
 def _broken(
     read: FuzzInput, holds: InputPart | None, start: int, end: int, data: bytes, path: str, inside: int = 0
 ) -> _Broken:
-    """Replace a range of bytes with `data`. Return the new input and the expected error.
+    """Replace the bytes from `start` to `end` with `data`. Return the new input and the expected error.
 
-    The error is at `path`, `inside` bytes after the start of `data`.
+    The error is expected in the field at `path`, `inside` bytes after the start of `data`.
     """
     spliced = splice(read, holds, start, end, data)
     return spliced.data, ExpectedError("", path, spliced.at + inside)
@@ -72,7 +72,10 @@ def _length_prefix(read: FuzzInput, part: InputPart) -> _LengthPrefix | None:
 
 
 def _left(read: FuzzInput, part: InputPart, begin: int) -> int:
-    """Return the number of bytes from `begin` to the end of the enclosing tagged field, or else of the input."""
+    """Return the number of bytes from `begin` to the end of the tagged field around the part.
+
+    If no tagged field encloses the part, count to the end of the input.
+    """
     entry = next((each for each in reversed(part.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -119,7 +122,7 @@ def _null(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
 def _too_long(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
     """Make a string longer than Kafka allows.
 
-    Only strings with compact lengths are changed, because other lengths can't be that large.
+    Only strings with compact lengths are changed, because a fixed-width length can't be that large.
     """
     prefix, type = _length_prefix(read, part), part.type
     if prefix is None or prefix.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:

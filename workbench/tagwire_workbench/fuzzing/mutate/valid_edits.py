@@ -41,7 +41,7 @@ _TEXTS: Final = (
     "%s",
 )
 _TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
-"""Unknown tags to add, except for the highest tag, which Kafka's own classes can't write."""
+"""Tags for unknown tagged fields. The highest possible tag is left out, because Kafka's own classes can't write it."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 
 
