@@ -50,7 +50,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the record formats to accept, given the values of `--format` (`name`) and `--only-format` (`only`).
+    """Return the record formats to accept. `name` is the value of `--format`, and `only` that of `--only-format`.
 
     Raises click.UsageError if `only` is set, but `name` is None or `auto`.
     """

@@ -64,7 +64,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the output folder of a partition in `path`: the folder below `output` with the same relative path.
+    """Return the output folder of a partition. Its path below `output` is the partition's path below `path`.
 
     If `path` is the partition itself, the output folder is directly in `output` and has the partition's name.
     """
@@ -88,11 +88,11 @@ def work_of(
 ) -> list[Work]:
     """Find the partitions to write, without writing anything.
 
-    With `resumes`, partitions whose output folder exists are skipped. `target_of(partition, path)` returns the output
-    folder of a partition in `path`.
+    `target_of(partition, path)` returns the output folder of a partition in `path`. With `resumes`, a partition whose
+    output folder exists is skipped.
 
-    Raises LogPathError if an output folder already exists (unless `resumes`), lies inside a partition, or is the same
-    for two partitions. Also raises LogPathError for a path that is a file or has no partitions.
+    Raises LogPathError if an output folder exists (without `resumes`) or is inside a partition, or if two partitions
+    have the same output folder. Also raises LogPathError for a path that is a file or has no partitions.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import reject_existing, reject_inside
@@ -130,9 +130,9 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """Show a progress bar while logs are read. Yields a function; call it with the number of bytes just read.
+    """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
 
-    If the output is not a terminal, yields None instead. `rounds` tells how often the command reads each segment.
+    If no bar can be shown, yields None instead. `rounds` is the number of times that the command reads each segment.
     Set `prints_all_along` if the command prints lines while the bar is shown (see `progress_bar`).
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:

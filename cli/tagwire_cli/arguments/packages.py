@@ -31,7 +31,7 @@ _ALL: Final = "`tagwire messages` lists all messages"
 
 
 def find_registry(package: str | None) -> "Registry":
-    """Return the message registry of `package`, or of the default package for None.
+    """Return the message registry of `package`. None stands for the default package.
 
     The output folders of this project's spec sets are searched, so their packages needn't be installed. Raises
     click.BadParameter for a package that can't be imported or wasn't generated, and SettingsError for invalid settings.

@@ -45,7 +45,7 @@ def _below(settings: "Settings", path: str) -> Iterator[str]:
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
-    """Return the releases in the lock file of the folder's spec set and in the git revision, if one is given.
+    """Return the released specs: those in the lock file of the folder's spec set, and those in `revision`, if given.
 
     Raises click.UsageError if git can't read the revision.
     """

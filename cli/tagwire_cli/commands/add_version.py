@@ -98,7 +98,7 @@ def edit(
 
     settings = load_project()
     path = _path(settings, message)
-    # Find the spec set by the spec's folder, because the spec itself may be a symbolic link into another folder.
+    # Look up the set of the spec's folder: the spec itself may be a symbolic link to a file outside the set.
     spec_set = settings.set_of(path.parent)
     plan = planned(
         path,

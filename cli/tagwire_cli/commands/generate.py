@@ -178,7 +178,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files that will be missing or outdated in the commit. Return whether any were found."""
+    """In a commit hook, report files that the commit will lack or contain in an old form. Return whether any exist."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

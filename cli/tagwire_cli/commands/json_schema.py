@@ -46,7 +46,7 @@ SCHEMAS: Final = {
     "spark import": "spark-import",
     "spark audit": "spark-audit",
 }
-"""The commands whose output has a JSON Schema, and the schema's file name in `json_schemas/`."""
+"""Maps each command whose output has a JSON Schema to the schema's file name in `json_schemas/`."""
 
 
 @click.command("json-schema")

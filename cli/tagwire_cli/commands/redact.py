@@ -114,8 +114,8 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
     """Redact a response to `api`.
 
-    `rivals` are the APIs of other requests with the same correlation ID. Raises TagwireError if the response would be
-    redacted differently for one of these APIs.
+    `rivals` are the APIs of other requests with the same correlation ID. Raises TagwireError if the bytes can also be
+    read as a response to one of these APIs, but would be redacted differently.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:

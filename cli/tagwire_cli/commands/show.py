@@ -149,7 +149,8 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, row, struct versions) for each field, including the fields of inner structs.
 
-    In a shared struct, `struct versions` maps message versions to struct versions; elsewhere, it is None.
+    For a field in a shared struct, `struct versions` maps versions of the message to versions of the shared struct. For
+    other fields, it is None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -280,9 +281,9 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a path and a table row for each field. Bit groups and section titles are also rows, with the path "-".
+    """Yield (path, table row) for each field, bit group and section title. Bit groups and titles have the path "-".
 
-    Each bit group is added to `groups`, with (field name, mask) as its key.
+    Each bit group is also added to `groups`. Its key is (field name, mask).
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 

@@ -1,8 +1,8 @@
 """Compare the layouts of two versions of a message, field by field.
 
-A layout describes everything on the wire in one version: types with their length encoding, nullability and tags. Fields
-are matched by name. A field's type changes only in nullability and length encoding, and its position changes only if it
-becomes a tagged field.
+A layout describes the wire format of one version: the types of its fields, their length encodings, nullability and
+tags. Fields are matched by name. Of a field's type, only nullability and length encoding can change between versions. A
+field's position changes only if it becomes a tagged field.
 """
 
 from __future__ import annotations

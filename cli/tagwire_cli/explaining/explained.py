@@ -90,7 +90,7 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed. If no kind is clearly the best, return a list of possible kinds.
 
-    If the best guess is a request or record batches with an error, the bytes before the error are explained.
+    If the best guess is a request or record batches, and an error follows, the bytes before the error are explained.
     """
     shown = guess.clear
     best = guess.best
@@ -102,7 +102,8 @@ def explained(title: str, data: bytes, guess: Guess) -> Explained:
 def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]:
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    If the guess is unclear, the lines also list commands for other kinds of input, with `options` and `file`.
+    If the guess is unclear, the lines list the possible kinds of input instead. Each kind has a command, which contains
+    `options` and `file`.
     """
     if one.input:
         yield one.input
@@ -125,9 +126,9 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 
 
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
-    """Yield lines that list the candidates, each with a command that explains the input as this candidate.
+    """Yield lines that list the candidates, each with a command that explains the input as this kind.
 
-    `again` contains the options and the input, to append to each command. If `again` is None, no commands are printed.
+    `again` is the rest of each command: the options and the input. If it is None, no commands are listed.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

@@ -65,7 +65,7 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains one unit, and the arguments that name the file.
+    """Return (a function that explains one unit, the arguments that name the file).
 
     For record batches, the function is None. Raises click.UsageError if the arguments name an unknown message or
     version.

@@ -1,7 +1,7 @@
 """Read captures, and lists of frames that their senders encoded wrongly.
 
-The file `sender_faults.json` next to a capture maps the SHA-256 of a frame's `dir` and `hex` to the reason why the
-frame must be rejected.
+Such a list is the file `sender_faults.json` next to a capture. For each wrong frame, it maps the SHA-256 of the frame's
+values `dir` and `hex` to the reason why the frame must be rejected.
 """
 
 import json

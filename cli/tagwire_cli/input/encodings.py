@@ -227,8 +227,8 @@ def _dump(text: str) -> bytes:
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
         next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
-        # In xxd's last line, the bytes end at two blanks. Other tools may print two blanks between bytes, but at most
-        # 16 bytes per line.
+        # Limit the bytes of the last line. xxd's need no limit, because they end at two blanks. Other tools can print
+        # two blanks between bytes, so their limit is the usual maximum of 16 bytes.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
@@ -238,7 +238,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes of a dump line. The bytes end after `most` bytes, or at a gap of more than `gap` blanks."""
+    """Return the bytes of a dump line, which end at a gap of more than `gap` blanks, or after `most` bytes."""
     found = bytearray()
     position = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, position)):

@@ -155,9 +155,9 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return all values of the filter `error=` that match a response.
+    """Return the values for which the filter `error=` matches a response.
 
-    For each error in the response, these are `any`, the error's code and its name.
+    For each error in the response, there are three values: `any`, the error's code, and its name.
     """
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)

@@ -4,9 +4,9 @@ A frame is an object that contains everything `encode` needs:
 
     {"message": "MetadataRequest", "version": 12, "header": {...}, "body": {...}}
 
-`header` may be omitted or incomplete: missing fields get their defaults, except that the API key and version follow
-from the message. A frame that could not be decoded is `{"raw": base64, "error": text}`. `encode` writes the raw bytes
-unchanged. A frame of kind `message` has no header, and its JSON is only the body.
+`header` may be omitted or incomplete. A missing API key or version follows from the message, and other missing fields
+get their defaults. A frame that could not be decoded is `{"raw": base64, "error": text}`, and `encode` writes its raw
+bytes unchanged. A frame of kind `message` has no header, and its JSON is only the body.
 """
 
 import base64

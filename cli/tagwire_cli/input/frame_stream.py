@@ -27,9 +27,10 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(position: str, hint: Callable[[], str] = str) -> Generator[None]:
-    """Put `position`, such as `frame 3`, before the message of a TagwireError raised in the `with` block.
+    """Convert a TagwireError in the `with` block to an InputError whose message begins with `position` ("frame 3").
 
-    If decoding fails and `hint` returns a text, raise an InputError with this text instead.
+    If decoding fails and `hint` returns a text, this text is the message. Otherwise, if `position` is empty, the error
+    stays unchanged.
     """
     try:
         yield
@@ -112,8 +113,8 @@ class ResponseApis:
     def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Find ambiguous correlation IDs, so that `__call__` raises an error for them. Return the responses unchanged.
 
-        Requests of several APIs or versions can share a correlation ID. The ID is ambiguous if it has more or fewer
-        responses than requests. If any ID is shared, all responses are read before the first one is returned.
+        Requests of several APIs or versions may share a correlation ID. The ID is ambiguous if the numbers of its
+        requests and responses differ. To count the responses, all are read first, but only if an ID is shared.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

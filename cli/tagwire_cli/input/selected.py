@@ -93,10 +93,10 @@ def _fixed(version: int, data: bytes) -> int:
 def source(
     registry: "Registry", args: Sequence[str], given: SelectionInput
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Parse the arguments MESSAGE and VERSION.
+    """Parse the arguments MESSAGE and VERSION. Return a function and the remaining arguments.
 
-    Return a function that creates a `Selected` from PATH arguments, and the remaining arguments. Raises
-    click.UsageError if the message or a required version is missing or wrong.
+    The function creates a `Selected` from PATH arguments. Raises click.UsageError if the message or a required version
+    is missing or wrong.
     """
     try:
         return _source(registry, args, given)

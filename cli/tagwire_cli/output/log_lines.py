@@ -38,7 +38,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes that are printed only for records that have them, even if the batch's attributes include them."""
+"""Attributes of single records. They are not printed for other records, even if the batch has these attributes."""
 
 
 class DumpOptions(NamedTuple):
@@ -49,7 +49,7 @@ class DumpOptions(NamedTuple):
     registry: Registry | None
     """The package used to decode records of Kafka's internal topics; None to print them undecoded."""
     skip: Skip
-    """Called with an error for each record that can't be decoded as a message, and for damage that is skipped."""
+    """A function to call with an error: for each undecodable record, and for each damaged part that is skipped."""
     partial: bool
     as_json: bool
     is_lenient: bool
@@ -111,8 +111,8 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return the keys to add to a record's JSON, with their values as JSON text.
 
-    `message` is the decoded record. If the record contains secrets, `value` is a placeholder for the record's value.
-    `registers` maps field paths to enums, whose names are printed.
+    `message` is the decoded record. If the record contains secrets, a placeholder for its value is added as `value`.
+    `registers` maps paths of fields to enums. In these fields, the names of numbers are printed.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)

@@ -1,7 +1,7 @@
 """Draw progress bars on standard error, if it is a terminal.
 
-Before anything is printed, `clear_bar` removes the bar, and the next progress call draws it again. A command that
-prints to the terminal all the time has no bar, because the bar would flicker.
+`clear_bar` removes the bar before anything is printed. The next report of progress draws it again. A command that
+prints to the terminal all the time has no bar, because it would flicker.
 """
 
 import sys
@@ -28,8 +28,8 @@ _bars: Final[list["Progress"]] = []
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
     """Yield a function that draws a progress bar when called with (done, total); None if stderr is not a terminal.
 
-    No background thread draws the bar, so the program can fork. The bar is removed at the end. With `prints_all_along`
-    (the command prints all the time), yields None also if stdout is a terminal.
+    If the command prints all the time (`prints_all_along`), also yields None if stdout is a terminal. The bar is
+    removed at the end. No background thread draws it, so the program can fork.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None

@@ -23,7 +23,7 @@ _GAP: Final = "  "
 _ZEROS: Final = re.compile("/0{4,}(?=[0-9])")
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")
-"""JSON members whose values map reasons to counts. The reasons are data, so `camel_keys` does not convert them."""
+"""JSON keys whose values map reasons to counts. The reasons are data, so `camel_keys` does not change them."""
 _LONG: Final = 23
 _SHORT: Final = 11
 """The minimum widths of narrowed columns: `_LONG` for a column of paths, `_SHORT` for other columns.

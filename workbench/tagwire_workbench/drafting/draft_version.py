@@ -1,7 +1,7 @@
 """Draft a protocol as in KIP-482's first draft: with optional fields in a new version of each request and response.
 
-All specs are checked before any file is written. After a partial failure, a second run would add another version to the
-specs that are already written.
+All specs are checked before any file is written. Otherwise, running the command again after a failure would add another
+version to the specs that are already written.
 
 Most drafts lack released versions, so they are written to a separate folder. A draft that overwrites its spec may only
 add a version.

@@ -78,7 +78,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(node: SchemaNode) -> tuple[str, str]:
-    """Return the text to insert before and after the cursor for a new value, such as two quotes or brackets."""
+    """Return the text of a new value, as (text before the cursor, text after it), such as ("[", "]") for an array."""
     values = node.values()
     if values and all(isinstance(value, bool) for value in values):
         return "true", ""

@@ -130,7 +130,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix of two strings, without a CR at its end, so that no CR LF is split."""
+    """Return the length of the common prefix of two strings. A final CR is not counted, so that no CR LF is split."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -1,7 +1,7 @@
 """Look up what the spec schema defines for a value: its keys, enumerated values, and descriptions.
 
-Keys and values come from `spec.schema.json`. The tables in this module define which keys belong to one dialect or to
-one kind of message. In the schema, these rules would make error messages unreadable.
+Keys and values come from `spec.schema.json`. Some keys belong to only one dialect or one kind of message. The tables in
+this module define them, because such rules in the schema would make error messages unreadable.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -22,7 +22,7 @@ _RELEASED_KEYS: Final = ("flexibleVersions", "taggedVersions")
 """Keys that the draft dialect does not have."""
 
 Shape = str
-"""The kind of a `Value`; "" if the value is not written yet."""
+"""The kind of a `Value`, such as "list"; "" for a value that is not written yet."""
 
 
 class Key(NamedTuple):
@@ -50,9 +50,9 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for values of the given shape.
+        """Return the part of the schema that applies to values of the given shape.
 
-        A schema may contain two alternatives: one for lists or objects, and another for all other values.
+        Some schemas have two alternatives: one for a list or an object, and another for any other value.
         """
         condition = self._node.get("if", {}).get("type")
         if condition is None:

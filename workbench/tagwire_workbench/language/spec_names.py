@@ -1,7 +1,7 @@
 """Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
 
-The schema defines what a value names: `structName` and `fieldType` name structs, `registerName` names a register, and
-`word` names a field of a record format.
+The type of a value in the schema tells what the value names: `structName` and `fieldType` stand for a struct,
+`registerName` for a register, and `word` for a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""(Parent key, key) of values that name a field, although the schema doesn't mark them as names."""
+"""Values that name a field although the schema doesn't mark them as names, as (parent key, key) pairs."""
 
 
 class Name(NamedTuple):
@@ -123,7 +123,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the field names that a value in the object `owner` may refer to. Those of inner structs come first."""
+        """Return the names of the fields to which a value in `owner` may refer, those of the innermost struct first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:

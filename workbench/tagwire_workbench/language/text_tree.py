@@ -27,7 +27,7 @@ _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
 Role = Literal["key", "value", "comma", "nothing"]
-"""The next expected item: a key, a value, a separator or closing bracket, or nothing (in a comment)."""
+"""What may come next in the source: a key, a value, a separator or closing bracket, or nothing (in a comment)."""
 
 
 @dataclass(slots=True, eq=False)

@@ -79,7 +79,7 @@ _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional"
 
 
 _MOST_CHARACTERS: Final = 1 << 17
-"""Longer documents would block the editor. Kafka's longest spec has about 20,000 characters."""
+"""Maximum document length. Longer ones would block the editor. Kafka's longest spec has about 20,000 characters."""
 
 
 class SetProblems(NamedTuple):

@@ -184,9 +184,10 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """Return the file that "go to definition" opens if the declaration is not in this file; None if there is none.
+    """Return the other file that "go to definition" opens; None if the declaration is in this file or doesn't exist.
 
-    This is the file that declares a register or shared struct or, for an API key, the file of the request or response.
+    For a register or shared struct, it is the file that declares it. For an API key, it is the file of the request's
+    response or of the response's request.
     """
     tree = TextTree(document.text)
     names = SpecNames(tree)

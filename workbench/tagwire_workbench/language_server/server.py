@@ -1,7 +1,7 @@
 """The language server, which answers editor requests with `tagwire_workbench.language`.
 
 A file's problems are published as soon as the file changes. Another thread checks its spec set when typing pauses.
-Every change sends the whole document, to avoid disagreements between editor and server about where lines end.
+At every change, the editor sends the whole document, so that editor and server needn't agree about where lines end.
 """
 
 import asyncio
@@ -184,10 +184,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor.
-
-        For a file that isn't open, only errors with a cause in the file are sent.
-        """
+        """Send a file's problems to the editor. If the file isn't open, send only errors with a cause in the file."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

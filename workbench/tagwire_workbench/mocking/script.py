@@ -115,7 +115,7 @@ class Script:
 class _RuleReader:
     """Reads a rule of the script and adds it to the peer. Errors are added to the parsed script.
 
-    `kept` maps names to the values stored so far. `names` contains all names under which rules store values.
+    Rules can store values under names. `kept` contains the values stored so far, and `names` all the names.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:

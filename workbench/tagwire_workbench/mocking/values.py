@@ -31,7 +31,7 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """What a script's values may refer to: fields of the request and its header, and values that the script keeps."""
+    """What values in a script may refer to: the fields of the request and of its header, and the kept values."""
 
     request: type[Message]
     header: type[Message]

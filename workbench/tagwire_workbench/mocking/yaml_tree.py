@@ -1,7 +1,7 @@
 """Read YAML as plain data, with the position of each value.
 
-Scalars follow YAML 1.2's core schema, which has the same types as JSON. By default, PyYAML follows YAML 1.1, in which
-`no` means false, and a date becomes an object that no message can contain.
+Scalars follow YAML 1.2's core schema, which has the same types as JSON. PyYAML alone would follow YAML 1.1, in which
+`no` means false, and dates become objects that a message can't contain.
 """
 
 import re
@@ -68,7 +68,7 @@ class Position(NamedTuple):
 
 
 class Tree:
-    """The data of a YAML file, with the position of each value and key by its path of keys and indexes."""
+    """The data of a YAML file, and the positions of its values and keys, by path (a tuple of keys and indexes)."""
 
     def __init__(self, file: str) -> None:
         self.file = file

@@ -1,8 +1,8 @@
 """Find the frames in one direction of a connection while the bytes are passed on.
 
 The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
-until they are complete. All frames are also collected and recorded, except for frames that exceed the `Budget` of
-collected bytes, which all connections share.
+until they are complete. Every frame is also collected, and recorded when it is complete. All connections share a
+`Budget` of collected bytes. A frame that exceeds it is not recorded.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Begun(NamedTuple):
     is_held: bool
     """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame and the stream offset of its size.
+    """Called with the complete frame, and the offset of the frame's size in the stream.
 
-    Returns the bytes to send instead of a held-back frame.
+    For a held-back frame, returns the bytes to send instead.
     """
 
 
@@ -74,8 +74,8 @@ class Passing:
     def feed(self, data: bytes) -> Iterator[Bytes]:
         """Add received bytes, and yield the bytes that can be sent on.
 
-        Calls `ends` for each complete frame, in order: for a held-back frame before its bytes are yielded, for other
-        frames usually after all bytes have been yielded.
+        Calls `ends` for each complete frame, in order. For a held-back frame, this happens before its bytes are
+        yielded. For other frames, it usually happens after all bytes have been yielded.
         """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)
@@ -259,9 +259,9 @@ def _joined(parts: list[Bytes]) -> bytes:
     return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
-# A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
-# By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
-# On a virtual machine, a new 4-KB page takes several microseconds, longer than it takes to pass on 4 KB.
+# By default, glibc returns the memory of a large frame to the system, and requests new pages for the next frame.
+# This is slow: on a virtual machine, a new page of 4 KB takes several microseconds, longer than passing on 4 KB.
+# So a proxy and its writing process both call `keep_freed_memory`.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

@@ -27,8 +27,9 @@ class RecordingProxy:
     """Passes bytes between clients and servers, and calls `on_frame` with each frame.
 
     `server` is the server for clients that connect to the proxy's first address. The default registry is Kafka's.
-    `on_close` is called when a connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames
-    of all connections, in bytes. Raises ProxyError for a package whose requests have no API key and version.
+    `on_close` is called when a connection has closed. `max_size` is the maximum number of bytes in a frame, and
+    `max_held` in the incomplete frames of all connections together. Raises ProxyError for a package whose requests have
+    no API key and version.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
 """The process that writes a capture file. It runs as a script and imports nothing from tagwire.
 
-A thread of the proxy would delay the traffic, because only one thread of a process runs Python at a time. The process
+A thread of the proxy would delay the traffic, because only one thread of a process runs Python at a time. This process
 ends when its input ends, so the file becomes complete even if the proxy is killed.
 
-Each frame on standard input consists of two four-byte sizes, the start of the frame's line in the file, and the bytes
-to append as hex digits. Standard output is the file, which grows by whole gzip members, at least twice a second. A
-member that becomes large in less than half a second is stored uncompressed, because zlib compresses only 40 MB of
-frames a second.
+Each frame on standard input has four parts: the sizes of the other two parts (four bytes each), the start of the line
+to write, and the frame's bytes, which are written as hex digits. Standard output is the file. It grows by whole gzip
+members, at least twice a second. If a member becomes large in less than half a second, it is stored uncompressed,
+because zlib compresses only 40 MB of frames a second.
 
 Pages of the file that are already on disk are removed from the page cache. On a virtual machine, this saves most of the
 writing time, because the removed pages are reused for new data.

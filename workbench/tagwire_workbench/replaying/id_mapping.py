@@ -36,9 +36,9 @@ _EPOCHS: Final = {
     "producer_epoch": "producer",
     "v3_and_below_producer_epoch": "producer",
 }
-"""Fields that contain an epoch, with the kind of the ID in the same struct."""
+"""Maps each field that contains an epoch to the kind of ID that the epoch belongs to. Both are in the same struct."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
-"""Fields that name the owner of an ID. The IDs of two structs are paired only if these fields are equal."""
+"""Fields that name the owner of an ID, such as a topic. Two IDs are paired only if their owners have equal names."""
 
 
 class IdMapping:
@@ -52,10 +52,10 @@ class IdMapping:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Map recorded IDs to received IDs by comparing two responses. IDs that are already mapped stay unchanged.
+        """Compare two responses, and map recorded IDs to received IDs. IDs that are already mapped stay unchanged.
 
-        An ID that occurs in both responses is mapped to itself. Other IDs are paired if their structs have equal names
-        (`_NAMES`), such as topic names.
+        An ID that occurs in both responses is mapped to itself. Other IDs are paired if the names in their structs,
+        such as topic names, are equal (`_NAMES`).
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)

@@ -111,9 +111,10 @@ class RecordedEvent(NamedTuple):
 def steps(
     registry: "Registry", frames: Iterable[CapturedFrame], name: str, left_out: Callable[[CapturedFrame], object]
 ) -> Iterator[RecordedEvent]:
-    """Yield the steps of a capture. Raises CaptureError for a frame that is too short to have a correlation ID.
+    """Yield the recorded frames and closed connections of a capture, as the steps to replay.
 
-    Gaps in a network capture, and responses without a recorded request, are passed to `left_out` instead.
+    Gaps in a network capture, and responses without a recorded request, are passed to `left_out` instead. Raises
+    CaptureError for a frame that is too short to have a correlation ID.
     """
     pairing = Pairing[bytes](registry)
     for frame in frames:
