@@ -2,9 +2,9 @@
 # cython: freethreading_compatible=True
 """Convert Kafka messages to Arrow columns and back: the native part of `tagwire.arrow`.
 
-The C loops (`column*.h`) run without the GIL. Cython code (`column*.pxi`) builds their plans, imports Arrow arrays, and
-handles the rows that the loops reject. The module is separate from `tagwire._engine`, so that only programs that use
-columns load it. Read "Columns" in docs/engine.md first.
+The C loops over rows (`column*.h`) run without the GIL. Cython code (`column*.pxi`) creates the plans that the loops
+follow, imports Arrow arrays, and handles the rows that the loops reject. The module is separate from `tagwire._engine`,
+so that only programs that use columns load it. Read "Columns" in docs/engine.md first.
 """
 
 from collections.abc import Mapping

@@ -26,7 +26,7 @@ cdef class Conversion:
         """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
+        """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to a rejected row and return an error code."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         """Convert a row that the C loop rejected, with the layout interpreter. Raises the interpreter's errors."""
@@ -69,7 +69,7 @@ cdef class Conversion:
         self, const tw_conversion *d, tw_frame *frame, int64_t row, int code, str errors, object first, object source,
         object options,
     ) except -1:
-        """Let the interpreter convert a row that the C loop rejected. If it fails, raise its error or store a null."""
+        """Let the interpreter convert a row that the C loop rejected. If that fails, raise its error or store null."""
         if code not in (TW_REJECTED, TW_NO_VERSION, TW_UNTRIED):
             raise_error(code, self.name, first + row, self.most)
         error = value = None
@@ -107,7 +107,7 @@ cdef class Decoder(Conversion):
     def decode(self, data, versions, str errors, bint strict, limits):
         """Decode an array of bytes or strings.
 
-        `versions` is an array with each row's version; None for a decoder of a single version.
+        `versions` is an array with each row's version, or None if the decoder has a single version.
         """
         return self.converted(data, versions, errors, (strict, limits))
 
@@ -168,7 +168,7 @@ cdef class Encoder(Conversion):
     def encode(self, data, versions, str errors):
         """Encode the rows of `data`.
 
-        `versions` is an array with each row's version; None for an encoder of a single version.
+        `versions` is an array with each row's version, or None if the encoder has a single version.
         """
         return self.converted(data, versions, errors, None)
 

@@ -119,8 +119,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` whose tag is less than `before`, and increase `*next`. Field i is skipped
- * if bit i of `bits` is 0. */
+/* Write known tagged fields from index `*next` on, up to the first field whose tag is `before` or higher. Advance
+ * `*next` past these fields. Field i is skipped if bit i of `bits` is 0. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -195,8 +195,8 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return error < 0 || s->length == TW_NO_LENGTH ? error : tw_enclose(e, s->length, start, 0);
 }
 
-/* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return
- * TW_REJECTED for a null without marker byte. */
+/* Write a nested struct or optional value, after a marker byte if its type has one. Return TW_REJECTED for a null whose
+ * type has no marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

@@ -69,8 +69,8 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Shrink a frame's buffers to the size of their contents. If `some_kept`, shrink only buffers that are more than 25 %
- * larger than their contents, and keep room for 12.5 % more. */
+/* Shrink a frame's buffers to the size of their contents. If `some_kept` (the frame returns to a pool), shrink only
+ * buffers that are more than 25 % larger than their contents, and keep room for 12.5 % more. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

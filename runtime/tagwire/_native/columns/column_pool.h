@@ -1,7 +1,7 @@
 /* A pool of unused frames (column buffers), which are reused for later rows with the same columns.
  *
- * Allocating and freeing a large frame takes longer than filling it. When a pool is full, adding a frame frees the
- * oldest frames.
+ * This saves time, because allocating and freeing a large frame takes longer than filling it. When a pool is full,
+ * adding a frame frees the oldest frames.
  *
  * Arrow consumers release frames on any thread, without the GIL. No thread waits for the pool: if another thread is
  * using it, the caller frees or allocates the memory itself. */
@@ -28,8 +28,8 @@ void tw_drop_pool(tw_pool *pool);
 /* Take ownership of a frame whose reference count is 0, and keep it for reuse or free it. */
 void tw_keep_spare(tw_pool *pool, tw_frame *frame);
 
-/* Remove a frame from the pool, empty it and return it. Its columns must be `columns`, with room for `least` to `most`
- * rows. Return NULL if the pool has no such frame. */
+/* Find a frame with these columns and with room for `least` to `most` rows. Remove it from the pool, empty it and
+ * return it. Return NULL if the pool has no such frame. */
 tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most);
 
 int64_t tw_bytes_of(const tw_frame *frame);

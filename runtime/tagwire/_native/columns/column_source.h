@@ -1,8 +1,8 @@
 /* Read values by index from imported Arrow arrays of any supported encoding.
  *
- * The C data interface does not specify buffer sizes. Offsets are checked against each other, and against the length of
- * the child or buffer if that is known. Otherwise, offsets are trusted, because the arrays come from the same
- * process. */
+ * The C data interface does not specify buffer sizes, so offsets can't be checked completely. They are checked against
+ * each other and, if it is known, against the length of the child or buffer. Beyond that, they are trusted, because the
+ * arrays come from the same process. */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
 

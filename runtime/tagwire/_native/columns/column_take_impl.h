@@ -5,8 +5,8 @@
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks for the ASCII test in tw_put_short. The 16 bytes from index 16 - n on select the high bits of the first n
- * bytes. */
+/* Masks for the ASCII test in tw_put_short. The 16-byte mask at index 16 - n selects the high bit of each of the
+ * first n bytes. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -112,7 +112,8 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
 
 /* Read a length and then a string or bytes value, or null.
  *
- * `cursor` points to a copy of w->r.p, which the compiler would otherwise load again after each store into a column. */
+ * `cursor` points to a copy of w->r.p in a local variable. The compiler would load w->r.p itself again after each store
+ * into a column. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **cursor, int64_t at)
 {
     const uint8_t *p = *cursor, *end = w->r.end;

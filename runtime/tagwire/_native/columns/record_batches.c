@@ -60,8 +60,8 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the numbers in tw_batch_slot from a batch header, and store them in the slots after the header's fields.
- * Return TW_UNTRIED if a number needs more than 64 bits, so that Python handles the batch. */
+/* Compute a number for each tw_batch_slot from a batch header, and store it in the slots after the header's fields.
+ * Return TW_UNTRIED if a number needs more than 64 bits; Python then handles the batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->header->items_count;
@@ -148,7 +148,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
 }
 
 /* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
- * records before the invalid one. Inlining makes the loop over batches about 5 % slower. */
+ * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 %
+ * slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;

@@ -40,7 +40,7 @@ typedef struct {
  * then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
  * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null unless
- * slot `test` has all bits of `needed` and no bit of `unless`. */
+ * the number in slot `test` has all bits of `needed` and no bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -127,8 +127,8 @@ int tw_is_magic2(const tw_struct *s);
 /* Prepare to read the open batch's decompressed records from `p`. Return 0 or an error code. */
 int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size);
 
-/* Prepare to read a wrapper's decompressed messages from `p`. All messages are checked first, because an invalid
- * wrapper must not produce any rows. Return 0, TW_UNCLEAR, or an error code. */
+/* Prepare to read messages from `p`: the decompressed content of a wrapper message. All messages are checked first,
+ * because an invalid wrapper must not produce any rows. Return 0, TW_UNCLEAR, or an error code. */
 int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size);
 
 /* Read batches until the loop must stop. Return a tw_halt value, or an error code for the batch at `position`. */

@@ -21,7 +21,7 @@ cdef dict COMPUTED = {
 cdef class RecordPlan(Owner):
     """The plan for reading batches in one record format.
 
-    If `headers_only` is true, records are not read. Checksums are then verified only if `verified` is true.
+    If `headers_only` is true, records are not read, and checksums are verified only if `verified` is true.
     """
 
     cdef tw_record_plan c

@@ -8,9 +8,9 @@
 
 enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD };
 
-/* Split the key or value of each record in `from` into a version and a message. Store the version in column 2 of `to`,
- * and the message in column 1. Store nulls for a control record (marked in column `control`) or a different record type
- * than `type`. `to` must have room for all records. */
+/* Split the key or value of each record in `from` into a version and a message. Store the message in column 1 of `to`,
+ * and the version in column 2. Both are null for a control record (marked in column `control` of `from`), and for a
+ * record whose type isn't `type`. `to` must have room for all records. */
 int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t type, tw_frame *to);
 

@@ -43,9 +43,9 @@ cdef Part part(ArrowArray array, object column):
 def with_message(ArrowArray array, root, str kind, api_key, decode):
     """Add a column of messages to an array of records. `decode(data, versions)` returns the column.
 
-    Records in coordinator and metadata logs (see PAYLOADS) contain a record type and a version in addition to the
-    message. `api_key` is the type of the records to decode. `data` contains the messages of these records, and
-    `versions` their versions; other rows are null. If `kind` is not in PAYLOADS, `data` contains the record values, and
+    If `kind` is in PAYLOADS (coordinator and metadata logs), a record contains a record type and a version in addition
+    to the message. `api_key` is the type of the records to decode. `data` contains the messages of these records, and
+    `versions` their versions; other rows are null. For any other `kind`, `data` contains the record values, and
     `versions` is None.
     """
     cdef Joined joined = Joined()

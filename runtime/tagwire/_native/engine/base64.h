@@ -15,8 +15,8 @@ static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 
 
 /* Encode six bytes as eight characters of the standard alphabet. The first character is the lowest byte of the result.
  *
- * Each byte of `six` contains one six-bit index. An uppercase letter's code is its index plus 65. All other characters
- * need corrections, which are computed for all eight characters at once. */
+ * Each byte of `six` contains one six-bit index. For indexes below 26, the character is an uppercase letter, and its
+ * code is the index plus 65. For higher indexes, this sum is corrected. All eight characters are computed at once. */
 static inline uint64_t tw_base64_of_six(const uint8_t *p)
 {
     const uint64_t each = 0x0101010101010101u;

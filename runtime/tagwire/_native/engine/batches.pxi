@@ -83,8 +83,8 @@ cdef class Magic2:
     delta D has the timestamp T + F * D. F is 0 if T is the append time.
 
     If `is_alone` is true, each batch object gets its own copy of its bytes, so that it keeps no other batches in
-    memory. The method `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for
-    them.
+    memory. In this case, the method `at` also stores the header fields that HEADER_NAMES lists, and `batch` must have
+    slots for them.
     """
 
     cdef object batch, format

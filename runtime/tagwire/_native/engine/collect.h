@@ -108,8 +108,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. For a rewrite, also record the end of the element and the next mark, so
- * that splice.h can skip the row. */
+/* Read an array element that becomes a row. For a rewrite, also record where the element and its marks end, so that
+ * splice.h can skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;

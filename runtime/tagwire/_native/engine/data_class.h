@@ -37,8 +37,9 @@ typedef struct {
     uint8_t atomic;       /* whether the garbage collector needn't track the objects (tracking.h) */
 } tw_data_class;
 
-/* Return a class's attributes: tw_data_class_of for comparing objects, tw_shown_class_of for writing their `repr`.
- * Return NULL without an exception if only Python can do this, and NULL with an exception for an error. */
+/* Both functions return a class's attributes. tw_data_class_of is for comparing objects, and tw_shown_class_of for
+ * writing their `repr`. If only Python can do this, they return NULL without an exception. For an error, they return
+ * NULL with an exception. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
@@ -188,7 +189,7 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Store a value in a slot that contains None. Return 0 and store nothing if the slot is not None. */
+/* If a slot contains None, store a value in it and return 1. Otherwise, return 0. */
 static TW_MAYBE_UNUSED int tw_fill_none(PyObject *object, Py_ssize_t slot, PyObject *value)
 {
     int is_none;

@@ -1,7 +1,7 @@
 """Read and write the records of a batch, separately from the batch header.
 
-The encoding of a record contains its offset minus the batch's base offset. Callers pass the base offset and similar
-numbers from the batch header as `inputs`.
+A record's encoded offset is relative to the batch's base offset. So callers pass the base offset, and similar numbers
+from the batch header, as `inputs`.
 """
 
 
@@ -10,10 +10,10 @@ numbers from the batch header as `inputs`.
 cdef class Elements:
     """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
-    `layout` describes the fields of an element. Each other argument is a dict from the names of number
-    fields to descriptions of the attributes:
-    `bases`: a tuple (base, factor) with the names of two `inputs`. The attribute's value is base + factor * number. The
-    factor "" stands for 1.
+    `layout` describes the fields of an element. Each other argument is a dict from names of number fields. Its values
+    describe how the encoded number is related to attributes:
+    `bases`: a tuple (base, factor) with the names of two `inputs`. The attribute is base + factor * number. A factor of
+    "" stands for 1.
     `hidden`: a mask of the number's bits that the attribute doesn't contain.
     `flags`: a tuple (name, mask). The bool attribute `name` contains the number's bit `mask`.
     `follows`: a sequence of tuples (mask, how, attribute, flag). Encoding computes the number's bit `mask` from the
@@ -196,7 +196,7 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    If the caller no longer refers to the element before the last, the iterator reuses that object.
+    To save time, each call reuses the object returned two calls earlier, if nothing else refers to that object.
     """
 
     cdef Elements plan

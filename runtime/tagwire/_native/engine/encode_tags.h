@@ -22,8 +22,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the tag comes first; in an
- * optional buffer (KIP-482 draft), the size. */
+/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the size follows the tag; in
+ * an optional buffer (KIP-482 draft), it precedes the tag. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *start)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)

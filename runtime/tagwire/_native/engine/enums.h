@@ -60,7 +60,7 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 }
 
 /* Write an enum member or an int at `p`; the caller has made room and holds a reference to the value. Return -1 if the
- * value isn't an integer or is too large for the enum's integer type, or isn't a member of a closed enum. */
+ * value isn't an integer, is out of range for the enum's integer type, or isn't a member of a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;

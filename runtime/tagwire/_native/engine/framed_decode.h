@@ -1,8 +1,8 @@
 /* Decode record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose presence
  * or meaning depends on other fields.
  *
- * A separate decoding loop spares messages the extra checks. Structs are decoded to objects, tuples or dicts.
- * As in decode.h, functions return NULL or -1 for an error.
+ * Messages don't need the extra checks, so they have their own decoding loop in decode.h. Structs are decoded to
+ * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error.
  */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H

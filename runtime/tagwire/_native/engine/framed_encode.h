@@ -70,7 +70,8 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* Leave a gap for a length or checksum. For a varint, use the width of the last varint that filled a gap. */
+/* Leave a gap for a length or checksum. A varint's width is not known yet, so use the width of the last
+ * varint that filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -206,7 +207,8 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Write a bytes object with its length, or None, at `p`. The caller has made room. Return the end of the output. */
+/* Write a bytes object (preceded by its length) or None at `p`. The caller has made room. Return the end of the
+ * output. */
 static inline uint8_t *tw_put_fast(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;
@@ -220,8 +222,8 @@ static inline uint8_t *tw_put_fast(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Fill the gap of `gap` bytes at `at` with the number of bytes from its end to `p`. If the number has a different width
- * than the gap, move the bytes after the gap. Return the new end of the bytes. */
+/* Fill the gap of `gap` bytes at `at` with a varint: the number of bytes between the gap and `p`. If the varint has a
+ * different width than the gap, move these bytes. Return their new end. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);

@@ -1,8 +1,8 @@
 """Build plans for record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose
 presence or meaning depends on earlier fields.
 
-If one struct of a layout has such fields, all its structs get framings (framing.h), because a field may depend on
-fields of enclosing structs.
+If one struct of a layout has such fields, all structs of the layout get framings (framing.h), because a field may
+depend on fields of enclosing structs.
 """
 
 cdef enum:

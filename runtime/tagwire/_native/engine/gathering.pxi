@@ -85,7 +85,7 @@ cdef class Gathering:
     cdef bytes finished(self):
         """Return all bytes, including the bytes reserved for the batch header, and empty the writer.
 
-        Called in a critical section of this object.
+        The caller must be in a critical section of this object.
         """
         cdef PyObject *bytes
         if self.is_lost:
@@ -282,8 +282,8 @@ cdef enum:
 cdef class BuilderConstructor:
     """Constructs builders faster than Python's `__init__`.
 
-    Python constructs one template per format, a builder with default settings. New builders are copies of the template
-    with the arguments stored in them.
+    For each format, Python constructs a template: a builder with default settings. A new builder is a copy of the
+    template in which the arguments are stored.
     """
 
     cdef tw_class made

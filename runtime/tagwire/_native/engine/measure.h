@@ -1,6 +1,6 @@
 /* Compute the encoded size of a message from its values, without encoding.
  *
- * The functions return -1, perhaps with an exception, if a message is invalid or unusual. The caller then counts the
+ * If a message is invalid or unusual, the functions return -1, with or without an exception. The caller then counts the
  * bytes that encode.h would write.
  */
 #ifndef TAGWIRE_MEASURE_H

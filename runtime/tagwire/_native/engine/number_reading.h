@@ -43,8 +43,8 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Return 0 if a number is allowed in its field; otherwise -1. For a field by which an array is sorted, also compare
- * the previous element's number. */
+/* Return 0 if a number is allowed in its field; otherwise -1. If the elements of an array are sorted by this field,
+ * the number must also be higher than the previous element's. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)

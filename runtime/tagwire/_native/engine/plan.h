@@ -149,7 +149,8 @@ typedef struct {
     int64_t last;            /* for arrays sorted by an integer field: the last valid encoded integer */
 } tw_good;
 
-/* The maximum number of tw_good: for the last complete array, and for up to three arrays that enclose the error. */
+/* The maximum number of tw_good structs: one for the last complete array, and up to three for arrays that enclose the
+ * error. */
 #define TW_MOST_GOOD 4
 
 /* The state of a decoding call: the read position, the remaining limits, and the options. */

@@ -27,8 +27,8 @@ struct tw_rules {
 /* Return 1 if two elements of an array have the same key, 0 if not, -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one alternative of a union is set. With unknown tags, none needs to be set, because an unknown
- * tag may be an alternative from a newer version. */
+/* Return whether exactly one alternative of a union is set. If there are unknown tags, none needs to be set, because an
+ * unknown tag may be an alternative from a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;

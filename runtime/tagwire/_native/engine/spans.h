@@ -20,8 +20,8 @@ typedef struct {
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* Span kinds. The first five are the same in all plans. For field number N of a plan, each tw_span_role
- * has the kind TW_SPAN_FIELDS + TW_ROLES * N + role. */
+/* Span kinds. The first five are the same in all plans. A span of field number N of a plan has the kind
+ * TW_SPAN_FIELDS + TW_ROLES * N + role, where the role is a tw_span_role. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 

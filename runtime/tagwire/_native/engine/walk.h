@@ -169,8 +169,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Fast path without spans: skip a run of fixed-width fields, or a short string, bytes value or array. Return the number
- * of skipped fields; 0 if the next field must be read normally. */
+/* Fast path, used if no spans are recorded: skip a run of fixed-width fields, or a short string, bytes value or array.
+ * Return the number of skipped fields; 0 if the next field must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -256,8 +256,8 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Fast path without spans: read through the elements of an array of non-nullable structs. The caller has
- * checked the depth limit. */
+/* Fast path, used if no spans are recorded: read through the elements of an array of non-nullable structs. The caller
+ * has checked the depth limit. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;

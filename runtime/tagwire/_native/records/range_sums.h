@@ -13,8 +13,8 @@
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    /* Tables to append n zero bytes to the data of a CRC. Appending multiplies the CRC register by x**(8 * n)
-     * (modulo the polynomial), the product of powers[i][byte i of n] for all i. */
+    /* Tables to append n zero bytes to the data of a CRC. Appending multiplies the CRC register by x**(8 * n),
+     * modulo the polynomial. This factor is the product of powers[i][byte i of n] for all i. */
     uint32_t powers[5][256];
 } tw_sums;
 
