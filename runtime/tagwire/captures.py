@@ -317,9 +317,9 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
-    """Make a frame from a JSON object or a Parquet row, with hex digits in `hex` or bytes in `data`.
+    """Make a frame from a JSON object or a Parquet row.
 
-    Raises CaptureError for an invalid object.
+    The frame's bytes are hex digits in `hex`, or bytes in `data`. Raises CaptureError for an invalid object.
     """
     try:
         if not isinstance(row, Mapping):

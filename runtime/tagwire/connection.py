@@ -48,7 +48,7 @@ _MOST_WAITING: Final = 64
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes that peers send in other protocols, with hints for error messages.
 
-As a frame size, these bytes exceed the limit. The hint is added to the error.
+Read as a frame size, these bytes exceed the limit. The error for this size then includes the hint.
 """
 
 
@@ -218,8 +218,8 @@ class Connection(_Side):
     def receive(self, data: bytes | memoryview) -> list[Answer]:
         """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
-        Invalid bytes, or the end of the stream, make the connection unusable. This call still returns earlier
-        responses, and sets `error`. The next call raises UnusableConnectionError.
+        Invalid bytes, or the end of the stream, make the connection unusable. This call still returns the
+        responses before them, and sets `error`. The next call raises UnusableConnectionError.
         """
         found = self._receive(data)
         if not data:
@@ -270,8 +270,8 @@ class Connection(_Side):
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
         The default version is the highest that can represent the request. If all errors in the response are retriable,
-        the request is sent again, for up to `retry` seconds of pauses. With `check`, errors in the last response raise
-        AnswerError.
+        the request is sent again after a pause, until the pauses add up to `retry` seconds. With `check`, errors in the
+        last response raise AnswerError.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))

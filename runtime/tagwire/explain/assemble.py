@@ -42,7 +42,7 @@ _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
 """Matches the title line of a frame's header or body.
 
-Lengths are corrected separately in both, because their fields may have the same path.
+The lengths of header and body are corrected separately, because both may have a field with the same path.
 """
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]

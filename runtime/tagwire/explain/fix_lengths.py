@@ -151,8 +151,8 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 def _count(following: Sequence[Line], array: str) -> int:
     """Count the elements of an array by the indexes in the paths of its lines.
 
-    A line with a new index begins an element. A line with the path and type of the current element's first line does
-    too, because the user may have duplicated the element.
+    A line with a new index begins an element. So does a line with the same path and type as the current element's first
+    line, because the user may have duplicated the element.
     """
     count = 0
     number, first = "", ("", "")

@@ -162,7 +162,7 @@ class Node:
     def meaning(self) -> str:
         """A readable form of the value, such as a date for a timestamp.
 
-        "" for null, and for types that don't specify what their values mean.
+        It is "" for null, and for types that don't specify what their values mean.
         """
         wire = getattr(self._kind.type, "wire", None)
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))

@@ -228,9 +228,9 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""Passed to a reader in place of a layout, which it needs only for errors.
+"""Passed to a reader in place of a layout.
 
-No error can occur, because the bytes were already decoded.
+The reader needs a layout only for errors. None can occur, because the bytes were already decoded.
 """
 
 
@@ -305,7 +305,7 @@ class SpanRecorder:
     def stop(self, offset: int, within: int | None = None) -> None:
         """Close all open spans as incomplete because of an error.
 
-        `within` is the offset of an error in decompressed bytes.
+        If the error is in decompressed bytes, `within` is its offset in them.
         """
         spans = self.spans
         position = offset if within is None else within

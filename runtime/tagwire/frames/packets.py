@@ -21,7 +21,7 @@ _FILE_HEADER: Final = 24
 _PACKET_HEADER: Final = 16
 """The sizes of headers in pcap files."""
 _LINK_TYPE: Final = 0x03FFFFFF
-"""A mask for the link type in a pcap header. The other bits describe the checksums of Ethernet frames."""
+"""A mask for the link type in a field of the pcap header. The other bits describe Ethernet checksums."""
 
 _DATA_ERRORS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {

@@ -1,8 +1,8 @@
 """Pair responses with requests.
 
 Clients reuse correlation IDs: on every new connection, after a new login, and when the counter wraps around. Requests
-with the same ID on one connection are answered in the order in which they were sent. So pending requests are stored in
-a queue per connection and correlation ID, or per connection in protocols without correlation IDs.
+with the same ID on one connection are answered in the order in which they were sent. So there is one
+queue of pending requests for each connection and correlation ID, or for each connection if there are no such IDs.
 """
 
 from __future__ import annotations

@@ -102,9 +102,9 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
     """Decode a record of a log; `Frame.header` is None.
 
     In the coordinator logs ("group", "transaction", "share"), `data` is a record's key if `key` is None. If `key` is
-    given (as bytes or message), `data` is the record's value. A value of None is a tombstone: the Frame then has
-    message None and version -1. Raises DecodeError for invalid bytes and for None in a log without tombstones,
-    UnsupportedVersionError, and TagwireError for an unknown log.
+    given (as bytes or message), `data` is the record's value. If this value is None (a tombstone), the Frame
+    has message None and version -1. Raises DecodeError for invalid bytes and for None in a log without tombstones,
+    UnsupportedVersionError for an unknown version, and TagwireError for an unknown log or a `key` of another log.
     """
     record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:

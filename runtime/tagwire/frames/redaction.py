@@ -1,7 +1,7 @@
 """Redact frames: sensitive fields get empty values, everything else stays.
 
-Redact a capture before you attach it to a bug report. `tagwire.select` rewrites the bytes, so lengths and counts are
-correct, and everything that is not sensitive stays byte for byte the same.
+Redact a capture before you attach it to a bug report. `tagwire.select` rewrites the bytes: it adjusts lengths and
+counts, and leaves all other bytes unchanged.
 """
 
 from collections.abc import Iterator

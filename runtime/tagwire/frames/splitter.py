@@ -22,8 +22,8 @@ _SIZE_WIDTH: Final = 4
 class FrameSplitter:
     """Splits a stream into frames: call `feed` with its bytes, then iterate to get the complete frames.
 
-    A new iteration continues where the previous one stopped. A size below zero or above `max_size` raises an error in
-    this and every later call, because the start of the next frame is unknown.
+    A new iteration continues where the previous one stopped. After a size below zero or above `max_size`, the current
+    and every later iteration raises an error, because the start of the next frame is unknown.
     """
 
     __slots__ = ("_buffer", "_missing", "_started", "max_size", "offset")

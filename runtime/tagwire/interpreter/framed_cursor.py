@@ -15,7 +15,7 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 CHECKSUM_STARTS = ""
-"""The key of checksum positions in a struct's dict of values (see `Scopes`). No field has an empty name."""
+"""The key for checksum positions in a struct's dict of values (see `Scopes`). No field has the empty name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
 """Describes the array elements that the native engine found valid before an error, so that the reader can skip them.

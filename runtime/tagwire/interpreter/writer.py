@@ -1,8 +1,8 @@
 """Encode by following a layout, to support run-time schemas, compute sizes, and find the paths of errors.
 
 Generated serializers don't track paths. When one of them rejects a value, this writer encodes the value again by the
-same layout, to find the wrong field and the reason. Sizes come from this writer too, with a sink that only counts
-bytes, so a size always equals the number of encoded bytes.
+same layout, to find the wrong field and the reason. This writer also computes sizes, with a sink that only counts
+bytes. So a size always equals the number of encoded bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -281,7 +281,7 @@ class LayoutWriter(ValueWalk):
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
         """Raise EncodeError unless exactly one alternative of each union is set.
 
-        With unknown tags, none needs to be set, because an unknown tag may be a newer alternative.
+        If there are unknown tags, none needs to be set, because an unknown tag may be a newer alternative.
         """
         for union in section.unions:
             present = present_alternatives(union, get)

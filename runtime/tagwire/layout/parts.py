@@ -110,8 +110,8 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    As for structs, an int8 marker precedes it: -1 for null, or 1 before a value. A tagged field has no marker: it is
-    null if it is absent.
+    An int8 marker precedes it, as in nullable structs: -1 for null, or 1 before a value. A tagged field has no marker:
+    it is null if it is absent.
     """
 
     __slots__ = ("marker", "wire")
@@ -161,7 +161,7 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """The length, in bytes, of the item whose name is `of`. If `of` is "", the length of all later items of the struct.
+    """The length, in bytes, of the item named `of`. If `of` is "", it is the length of all later items of the struct.
 
     If `counts_itself` is true, the length includes the length field's own bytes.
     """
@@ -314,7 +314,7 @@ class Condition(FrozenData):
 
 
 class Union(FrozenData):
-    """A group of tagged fields. A struct has exactly one of them. `alternatives` lists their names in spec order.
+    """A group of tagged fields, of which a struct has exactly one. `alternatives` has their names in spec order.
 
     An alternative is present if it is not null. A struct with unknown tagged fields may have no alternative, because
     one of the unknown fields may be an alternative from a newer spec.
