@@ -14,8 +14,9 @@ from tagwire_spark.errors import PipelineError
 MODES: Final = ("FAILFAST", "PERMISSIVE")
 """Values of the option `mode`. On invalid bytes, FAILFAST fails the query; PERMISSIVE reports the error in `_error`."""
 NO_TABLES: Final = (
-    "Spark does not pass on table options (saveAsTable, insertInto, CREATE TABLE): save to a path with "
-    "save(), and read it with load(), or in SQL with CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
+    "Spark does not pass a table's options to this source, so saveAsTable, insertInto and CREATE TABLE can't be used: "
+    "save to a path with save(), and read it with load(), or in SQL with "
+    "CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
 )
 _OF_TABLES: Final = {"owner", "provider"}
 """Options that Spark adds by itself for CREATE TABLE."""

@@ -172,7 +172,7 @@ decode --frames request empty.bin|0|empty.bin is empty
 encode --frames request empty.bin|0|empty.bin is empty
 log dump t.pcap|1|t.pcap: expected a log segment, got a network capture; read the file with `tagwire explain t.pcap`
 redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
-replay p.pcap --to 127.0.0.1:1|1|p.pcap: left out 1 response: bytes or requests are missing from the capture
+replay p.pcap --to 127.0.0.1:1|1|p.pcap: skipped 1 response, because bytes or requests are missing from the capture
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request
 spark convert nosuch --output x|2|nosuch can't be read: No such file or directory
 show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages

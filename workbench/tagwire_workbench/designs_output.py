@@ -50,9 +50,10 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     return tuple(found)
 
 
-def reject_unjudged(path: str, what: str) -> None:
+def reject_unjudged(path: str, command: str) -> None:
     """Raise click.UsageError for a path with nothing to check."""
-    raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
+    text = f"{path} has only registers, but {command} checks messages and record formats"
+    raise click.UsageError(f"{text}; use `tagwire validate` to check registers")
 
 
 def with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFinding]":

@@ -112,7 +112,7 @@ def _encoded(
         encoded: list[bytes | None] = encoder.encode(values, None, lambda row: f"row {numbers[row]}").to_pylist()
         return encoded
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or a string of JSON")
+        raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or a JSON string")
     cls = message_class(name, encoder.package)
     result: list[bytes | None] = []
     for number, text in zip(numbers, values.to_pylist(), strict=True):
@@ -132,7 +132,7 @@ def _from_record(
         keys = None
     names, settings = set(logs.to_pylist()), set(_options(options, len(data)))
     if len(names) > 1 or len(settings) > 1:
-        raise invalid(f"{_FROM_RECORD} needs the same log and options in all rows, but they differ between rows.")
+        raise invalid(f"{_FROM_RECORD}: expected the same log and options in all rows, got different ones.")
     if not len(data):
         names, settings = {"group"}, {()}
     reader = record_reading(names.pop(), dict(settings.pop()))

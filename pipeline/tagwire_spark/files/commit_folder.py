@@ -193,7 +193,7 @@ def in_staging(job: Job) -> str:
 
 def too_late(job: Job) -> PipelineError:
     """Return the error for a task attempt that runs after its job is over."""
-    text = f"{job.root}: the write had finished before this task attempt, which wrote nothing."
+    text = f"{job.root}: this task attempt wrote nothing, because the write had finished before it started."
     return PipelineError("KAFKA_LOG_WRITE_FAILED", job.storage.hidden(text))
 
 

@@ -247,8 +247,8 @@ class LocalFolder(CommitFolder):
             if self.manifest(number) == change:  # another job may have taken the number
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
-            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
-            text += f" read or write of {self.root} moves back its files that are still in place."
+            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed, but some of its"
+            text += f" files may still be in {self.root}. The next kafka_log read or write of this folder removes them."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         return True
 
@@ -259,7 +259,8 @@ class LocalFolder(CommitFolder):
     def _undone_by_another(self, draft: Path) -> PipelineError:
         """Return the error for a commit that another process has undone. Also remove the commit's staging folder."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
-        text = f"{self.root} can't be written: another process could not put all files of this write in place."
+        text = f"{self.root} can't be written: another process could not put all files of this write in place, so "
+        text += "it undid the write; write again."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:

@@ -70,7 +70,7 @@ class RemoteFolder(CommitFolder):
         self._objects = ConditionalObjects(self._system, prefix)
         if not has_conditional_puts(self._system) or "::" in self.root:
             kind = self.root.partition("://")[0]
-            text = f"{self._shown}: fsspec has no conditional puts for {kind}://, which commits need;"
+            text = f"{self._shown}: commits need conditional puts, but fsspec does not support them for {kind}://;"
             text += " write to s3://, or to a folder that all workers mount."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
@@ -96,8 +96,8 @@ class RemoteFolder(CommitFolder):
             is_kept = False
         if not is_kept:
             self.remove(job)
-            text = f"{self._shown}: the store ignores put conditions (If-None-Match, If-Match), which commits need;"
-            text += " write to a store that has conditional writes."
+            text = f"{self._shown}: commits need conditional puts, but this store ignores the headers If-None-Match"
+            text += " and If-Match; write to a store that supports them."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         self._objects.delete(first)
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
@@ -252,7 +252,8 @@ class RemoteFolder(CommitFolder):
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
-            text = f"{self._shown} can't be written: another process could not put all files of this write in place."
+            text = f"{self._shown} can't be written: another process could not put all files of this write in place, so"
+            text += " it undid the write; write again."
             return outcome, PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         failure: Exception | None = None
         decision: dict[str, Any] = dict(change)
@@ -290,8 +291,8 @@ class RemoteFolder(CommitFolder):
     def _unfinished(self, error: Exception) -> PipelineError:
         """Return the error for an incomplete commit, which the next read or write will finish or undo."""
         cause = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
-        text = f"{self._shown}: a write is committed, but not all of its files could be put in place: {cause}. The next"
-        text += " write, or read with write permission, finishes or undoes it; check then whether its rows exist."
+        text = f"{self._shown}: the write is committed, but not all of its files could be put in place: {cause}. The"
+        text += " next write (or read with write permission) finishes or undoes this one; then check if its rows exist."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
     def _done(self) -> tuple[dict[str, Any], str | None]:

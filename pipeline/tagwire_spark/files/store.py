@@ -102,7 +102,9 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             raise PipelineError(
                 "INVALID_TAGWIRE_OPTION",
-                options.hidden(f"{url}: {protocol} may return outdated files from its cache; leave out {protocol}::."),
+                options.hidden(
+                    f"{url}: {protocol} may return outdated files from its cache; remove {protocol}:: from the URL."
+                ),
             )
 
 

@@ -46,7 +46,7 @@ def audit_captures(
             options["storageOptions"] = json.dumps(dict(storage_options))
         except TypeError:
             raise invalid(
-                "storage_options: expected only values that can be written as JSON, because Spark gets them as JSON."
+                "storage_options: expected values that JSON can represent, because they are passed to Spark as JSON."
             ) from None
     names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     known = _known_versions(package, rejected_by)
@@ -91,7 +91,7 @@ def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ..
 
 def _release(text: str, releases: list[str]) -> Release:
     if not releases:
-        raise invalid("rejected_by: this package of messages has no list of Kafka releases; leave out this argument.")
+        raise invalid("rejected_by: the message package does not list Kafka releases; leave out this argument.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
         raise invalid(f"rejected_by: expected release {oldest} or later, such as 4.0, got {text!r}.")

@@ -104,12 +104,14 @@ class Export(NamedTuple):
                 return cls(tuple(map(_part, facts["parts"])), tuple(map(_below, facts["folders"])))
         except OSError as error:
             check_incomplete(path, error)
-            text = f"{path} can't be read: {error.strerror}; give the whole folder of the export"
+            text = f"{path} can't be read: {error.strerror}; give the folder that contains the whole export"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             text = f"{path} is not a list of exported files ({type(error).__name__}: {error})"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
-        text = f"{path}: expected level {_LEVEL}, got {level!r}; the export was made by another version of tagwire"
+        text = (
+            f"{path}: expected 'level' {_LEVEL}, got {level!r}; read this export with the tagwire version that wrote it"
+        )
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
 
 
@@ -129,7 +131,7 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
         if "/" in name or not name:
             raise ValueError(f"{name!r} is not a file name")
     if not files:
-        raise ValueError("a part of the export has no file")
+        raise ValueError("a part of the export lists no files")
     rows = None if facts["rows"] is None else _below(facts["rows"])
     return ExportedFiles(int(facts["number"]), _below(facts["folder"]), files, rows)
 
@@ -137,7 +139,7 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
 def _below(name: str) -> str:
     """Return a path in a manifest. Raises ValueError if the path is outside the base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        raise ValueError(f"the path {name!r} points outside the folder")
+        raise ValueError(f"the path {name!r} points outside the export folder")
     return name
 
 

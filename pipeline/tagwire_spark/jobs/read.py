@@ -87,12 +87,12 @@ def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
 def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any]) -> LogQuery:
     for name in options:
         if name.lower() in ("path", "paths", "pushdown", "minpartitions"):
-            raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
+            raise invalid(f"Option {name} can't be used with read_logs; set its arguments `paths` and `tasks` instead.")
     given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
     if given.get("replicas", "error").lower() != "error":
         raise invalid(
-            f"Option replicas: read_logs supports only 'error', got {given['replicas']!r}; give one folder of each "
-            "partition."
+            f"Option replicas: read_logs supports only 'error', got {given['replicas']!r}; give only one folder "
+            "for each partition."
         )
     query = log_query({**given, "paths": json.dumps(path_strings(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)

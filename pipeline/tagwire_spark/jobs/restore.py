@@ -130,11 +130,11 @@ class _Files:
                         file.write(self._data(piece))
                     piece = next(pieces, None)
             if end != size:
-                self._reject(f"byte {end} of {name} is missing, or the rows are out of order")
+                self._reject(f"no row contains byte {end} of {name}, or the rows are out of order")
             on_disk(path)
             counts.append(self.batches)
         if piece is not None:
-            self._reject("the export has more bytes than the exported files had")
+            self._reject("the export has rows after the end of the last exported file")
         return counts
 
     def _pieces(self) -> Iterator[dict[str, Any]]:

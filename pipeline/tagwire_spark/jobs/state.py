@@ -113,7 +113,8 @@ def log_state(
                 sizes.append(sum(each.size for each in listed.segments))
     if not units:
         raise invalid(
-            f"paths: found no partition of {definition.topic}, the topic that the table {table} is made from."
+            f"paths: found no partition of {definition.topic}, but table {table!r} is made from this topic; give a "
+            "folder with its partitions."
         )
     work = partial(_rows, table=table, limits=limits, storage=StorageOptions(storage_options or {}))
     return over_units(spark, units, sizes, work, definition.columns)

@@ -101,7 +101,7 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
     if before >= split.first_offset or is_requested(batch, split, query):
         check_order(file, position, batch, before)
     if batch.last_offset >= split.next_base:
-        expected = f"less than {split.next_base}, where the next segment begins"
+        expected = f"an offset less than {split.next_base}, the base offset of the next segment"
         reject(file, OUT_OF_ORDER, position, f"last offset {batch.last_offset}", expected)
 
 
@@ -120,8 +120,8 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
             return
     except (LogError, LogPathError):  # the task that reads the damaged batch reports this error
         return
-    why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
-    raise loss(f"{why}; the end of the first segment, or a whole segment after it, is missing")
+    why = f"{split.file} ends before offset {reached}, but the next segment begins at offset {split.next_base}"
+    raise loss(f"{why}; the end of this file, or a segment between the two, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:

@@ -44,8 +44,8 @@ _OF_BROKERS: Final = re.compile(
 _INSTEAD: Final = {
     "topic": "Unknown option 'topic'; did you mean 'subscribe'?",
     "topics": "Unknown option 'topics'; did you mean 'subscribe'?",
-    "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
-    " bytes that a task reads.",
+    "maxrecordsperpartition": "Option maxRecordsPerPartition is not supported, because it would require reading"
+    " the offsets of all batches; instead, set maxSplitBytes, the number of bytes that a task reads.",
 }
 """Unsupported options of Spark's Kafka source, each with an error that suggests an alternative."""
 EARLIEST: Final = -2
@@ -182,7 +182,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
     if mode == "DROPMALFORMED" and read.has("message"):
         raise invalid(
-            "Option message can't be combined with mode=DROPMALFORMED, which drops records; use another mode."
+            "Option 'message' can't be combined with mode=DROPMALFORMED, which drops records; use another mode."
         )
     starts = _offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {}))
     ends = _offsets(read, "endingOffsets", {"latest": LATEST})
@@ -233,7 +233,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
         return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
-    raise invalid(f"The path is missing; give one to load() or save(), or as option path. {NO_TABLES}")
+    raise invalid(f"The path is missing; pass it to load() or save(), or set option 'path'. {NO_TABLES}")
 
 
 def storage_options(options: Options) -> StorageOptions:
@@ -291,7 +291,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
-    found = _by_partition(options, name, " or ".join([*words, '{"topic": {"0": 23}}']), _WORDS)
+    found = _by_partition(options, name, ", ".join([*words, 'or JSON such as {"topic": {"0": 23}}']), _WORDS)
     for (topic, partition), offset in found.items():
         if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
             where = topic if partition == ALL else f"{topic}-{partition}"
@@ -327,10 +327,10 @@ def _times(options: Options, side: str) -> Offsets | int | None:
     name = f"{side}OffsetsByTimestamp"
     if not options.has(name):
         return None
-    found = _by_partition(options, name, '{"topic": {"0": 1700000000000}} in milliseconds', {})
+    found = _by_partition(options, name, 'JSON with times in milliseconds, such as {"topic": {"0": 1700000000000}}', {})
     for (topic, partition), time in found.items():
         if not 0 <= time < NO_OFFSET:
-            raise invalid(f"Option {name}: {topic}-{partition}: expected milliseconds, 0 or more, got {time}.")
+            raise invalid(f"Option {name}: {topic}-{partition}: expected 0 milliseconds or more, got {time}.")
     return found
 
 
@@ -353,7 +353,7 @@ def _limits(options: Options) -> Limits:
         name, _, number = part.partition("=")
         if name.strip() not in Limits.__slots__ or not number.strip().isdecimal():
             known = ", ".join(Limits.__slots__)
-            raise invalid(f"Option limits: expected name=number with a name from {known}, got {shown(part)}.")
+            raise invalid(f"Option limits: expected name=number, where name is one of {known}, got {shown(part)}.")
         values[name.strip()] = int(number)
     return Limits(**values) if values else DEFAULT_LIMITS
 
@@ -370,10 +370,10 @@ def _message(options: Options) -> Decoding | None:
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):
-                raise invalid(f"Option {name} needs option message, which names the message in the values.")
+                raise invalid(f"Option {name!r} needs option 'message', the name of the message in record values.")
         return None
     version = options.number("version")
     if version is None:
-        raise invalid("Option message needs option version, the version of the message to decode values as.")
+        raise invalid("Option 'message' needs option 'version', the version of the message in record values.")
     codec = {name: options.text(name) for name in CODEC_OPTIONS if name != "versions" and options.has(name)}
     return decoding(options.text("message"), version, codec, options.names("fields"))

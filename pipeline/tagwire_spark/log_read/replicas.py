@@ -27,7 +27,7 @@ def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option:
     """
     name = f"{key[0]}-{key[1]}"
     what = f"two paths lead to {first}" if first == second else f"{first} and {second} are replicas of {name}"
-    option = ", or read the one that ends last with option replicas=longest" if has_option else ""
+    option = ", or set option replicas=longest to read the one that ends last" if has_option else ""
     return invalid(f"{what}; give only one of them{option}.")
 
 

@@ -326,7 +326,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         key, name = partition_key(partition.path), location.name_of(partition.path)
         check_number(key[1], name)
         if encodable(key[0]) != key[0]:
-            text = f"{name}: the topic is not valid UTF-8, which Spark's offsets require; rename the folder."
+            text = f"{name}: the topic name is not valid UTF-8, so Spark can't store its offsets; rename the folder."
             raise PipelineError("MALFORMED_KAFKA_LOG", text)
         first, offset = partition.segments[0].base_offset or 0, end.offset
         if self.query.from_log_start and partition.log_start_offset is not None:
@@ -344,9 +344,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if log is None:
                 why = f"{name} no longer exists; the next offset to read was {start}"
             elif log.first > start:
-                why = f"{name} begins at offset {log.first}; offsets from {start} on were deleted before they were read"
+                deleted = f"offsets {start} to {log.first - 1} were deleted before the stream read them"
+                why = f"{name} now begins at offset {log.first}, so {deleted}"
             elif log.log_end < start or log.end < (ends or {}).get(key, 0):
-                why = f"{name} now ends before offset {log.end}, but had later offsets when the stream last read it"
+                why = f"{name} now ends before offset {log.end}, so offsets that the stream found earlier are missing"
             else:
                 continue
             raise loss(why)
@@ -361,8 +362,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise error
         deleted = _is_deleted(split, self.query)
         if not deleted:
-            text = f"{error.text.rstrip('.')}; the partition's folder does not show that retention deleted the file"
-            raise unreadable(text, ENOENT)
+            text = "retention has apparently not deleted it; check that this worker can read the partition's folder"
+            raise unreadable(f"{error.text.rstrip('.')}; {text}", ENOENT)
         if self.query.fails_on_loss:
             raise loss(f"{error.text.rstrip('.')}; the segment was deleted before it was read")
 

@@ -50,7 +50,7 @@ def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key:
         start = _offset_at(query, partition, start_time)
         if start is None and query.future_is_error:
             option = "startingTimestamp" if isinstance(query.start_times, int) else "startingOffsetsByTimestamp"
-            text = f"Option {option}: {name} has no record at or after {start_time}; "
+            text = f"Option {option}: {name} has no record with timestamp {start_time} or later; "
             raise invalid(f"{text}set option startingOffsetsByTimestampStrategy=latest to skip the partition.")
         start = NO_OFFSET - 1 if start is None else start
         query = query._replace(starts={key: start})

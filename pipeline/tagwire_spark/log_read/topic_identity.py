@@ -36,7 +36,9 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
         epoch, now = epochs.get(key[0], {}).get(str(key[1])), log.epoch_before(starts[key])
         if key in others:
             if fails:
-                raise loss("{} belongs to a new topic: its ID is {}, but was {}".format(log.name, *others[key]))
+                raise loss(
+                    "{} belongs to a new topic: its ID is now {}; before, it was {}".format(log.name, *others[key])
+                )
             starts[key], is_new = log.first, True
         elif fails and None not in (epoch, now) and epoch != now:
             why = f"{log.name} was truncated and rewritten: the record before offset {starts[key]}"

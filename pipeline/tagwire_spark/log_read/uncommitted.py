@@ -151,8 +151,8 @@ def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> 
 
 
 def _unlisted(file: str, producer_id: int, offset: int) -> PipelineError:
-    text = f"{file}: producer {producer_id} aborted a transaction at offset {offset}, which no .txnindex lists"
-    remedy = "restore the .txnindex, or remove the partition's .snapshot files, so that all batches are scanned"
+    text = f"{file}: producer {producer_id} aborted a transaction at offset {offset}, but no .txnindex file lists it"
+    remedy = "restore that file, or remove the partition's .snapshot files, so that tagwire scans all batches"
     return PipelineError("MALFORMED_KAFKA_LOG", f"{text}; {remedy}.")
 
 

@@ -115,7 +115,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         if batch.number != batchId:
             raise PipelineError(
                 "KAFKA_LOG_WRITE_FAILED",
-                f"{self.target.root}: Spark asked to commit micro-batch {batchId}, but its tasks have written "
+                f"{self.target.root}: Spark asked to commit micro-batch {batchId}, but the tasks wrote "
                 f"micro-batch {batch.number}, so nothing was committed; start the query again.",
             )
         if not any(isinstance(message, Staged) and message.is_committed for message in messages):
@@ -242,8 +242,12 @@ class _Commit:
                 "ifExists=append.",
             )
         if end.rest:
-            text = f"{log} has {end.rest} bytes after its last batch: a broker has the log open or died while writing, "
-            text += f"or its batches use the magic byte of {format} for another format."
+            text = (
+                f"{log} has {end.rest} bytes after its last batch, so nothing can be appended; choose another folder. A"
+            )
+            text += (
+                f" broker is still writing or crashed, or the log uses the magic byte of {format} for another format."
+            )
             raise PipelineError("KAFKA_LOG_EXISTS", text)
         return end.offset
 

@@ -97,7 +97,7 @@ def _number(name: object) -> int:
     try:
         return int(str(name))
     except ValueError:
-        text = f"Header name {name!r} is not a number, as this format requires."
+        text = f"Header name {name!r} is not an integer, but this record format has only integer header keys."
         raise PipelineError("UNENCODABLE_KAFKA_RECORD", text) from None
 
 

@@ -193,8 +193,8 @@ def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "Stage
         return segment
     if segment.offset_positions is None:
         why = "with transactions" if segment.has_transactions else f"of {segment.format} with these codecs"
-        text = f"Rows of {segment.log} without offsets were written by several tasks, or by two writes at once, and "
-        text += f"batches {why} can't be renumbered; repartition by topic and partition, or give offsets."
+        text = f"Several tasks, or concurrent writes, wrote rows without offsets to {segment.log}, but "
+        text += f"batches {why} can't be renumbered; repartition by topic and partition, or add column 'offset'."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
     offset_positions = array("I", folder.read(segment.offset_positions) or b"")
     with folder.edited(segment.files[-1]) as path, path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:

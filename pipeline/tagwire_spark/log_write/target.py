@@ -170,7 +170,7 @@ def check_columns(schema: StructType, target: LogTarget) -> None:
     """Raise PipelineError if a DataFrame lacks required columns, or has columns that the write would ignore."""
     for field in schema:
         if field.name not in COLUMNS:
-            text = f"kafka_log can't write column {field.name}; its columns are {', '.join(COLUMNS)}."
+            text = f"kafka_log can't write column {field.name}; it accepts only the columns {', '.join(COLUMNS)}."
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
         types = COLUMNS[field.name]
         if not isinstance(field.dataType, (*types, NullType)) or not _is_headers(field.name, field.dataType):
@@ -181,9 +181,9 @@ def check_columns(schema: StructType, target: LogTarget) -> None:
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name}: expected {expected}, got {found}.")
     names = schema.fieldNames()
     if "value" not in names:
-        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Expected a column named value, got {', '.join(names)}.")
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column 'value' is missing; got columns {', '.join(names)}.")
     if "topic" not in names and target.topic is None:
-        raise invalid("The topic is missing; add column topic, or set option topic.")
+        raise invalid("The topic is missing; add column 'topic', or set option 'topic'.")
 
 
 def _is_headers(name: str, type: DataType) -> bool:

@@ -78,7 +78,7 @@ def rpc_query(options: Any) -> RpcQuery:
     body = read.choice("body", ("json", "struct", "none"))
     api = read.text("api")
     if body == "struct" and not api:
-        raise invalid("Option body=struct needs option api, because each API has its own struct.")
+        raise invalid("Option body=struct needs option 'api', because each API has its own struct.")
     structs = None
     if body == "struct":
         codec = {"mode": "PERMISSIVE", "package": package or KAFKA_MESSAGES, "strict": read.text("strict", "true")}

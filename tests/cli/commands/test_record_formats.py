@@ -100,7 +100,7 @@ def test_collide_needs_designs_that_it_can_judge() -> None:
     for words, message in (
         ([design, design], "give at least two designs, and each design only once"),
         ([design, f"{design}/../kip87"], "give at least two designs"),
-        ([design, register], f"{register} has only registers; collide checks messages and record formats;"),
+        ([design, register], f"{register} has only registers, but collide checks messages and record formats;"),
     ):
         code, out, err = run("collide", *words)
         assert (code, out) == (2, b"") and message in " ".join(err.split())

@@ -110,7 +110,7 @@ def test_columns_are_named_after_the_function(view: "SparkSession") -> None:
         ("from_message('text', 'HeartbeatRequest', 4)", "data: expected binary, got the Arrow type 'string'"),
         (
             "to_message(7, 'HeartbeatRequest', 4)",
-            "value: expected a struct or a string of JSON, got the Arrow type 'int32'",
+            "value: expected a struct or a JSON string, got the Arrow type 'int32'",
         ),
         ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
         ("from_record(value, 'group', value, map(), 1)", "Expected from_record(data, log[, key[, options]]), got 5"),
@@ -138,7 +138,7 @@ def test_permissive_mode_in_sql() -> None:
         BEAT.encode(4),
         BEAT.encode(0),
     ]
-    with pytest.raises(PipelineError, match="needs the same log and options in all rows"):
+    with pytest.raises(PipelineError, match="expected the same log and options in all rows"):
         sql._from_record(pa.array([KEY, KEY]), pa.array(["group", "share"]))
 
 

@@ -146,7 +146,7 @@ def test_two_concurrent_writers(tmp_path: Path) -> None:
 def test_task_that_finishes_after_the_commit(tmp_path: Path) -> None:
     root, writer, staged = written(tmp_path)
     writer.commit(staged)
-    with pytest.raises(PipelineError, match="had finished before this task"):
+    with pytest.raises(PipelineError, match="had finished before it started"):
         writer.write(iter(table(("t", 0, 9, None, b"v"))))
     assert offsets(root) == AFTER and not list(root.glob(".*"))
 

@@ -350,30 +350,30 @@ def change_manifest(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path],
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
-    (lambda folder: (folder / "_export.json").unlink(), "give the whole folder"),
+    (lambda folder: (folder / "_export.json").unlink(), "give the folder that contains"),
     (lambda folder: (folder / "_export.json").write_text("{"), "not a list of exported files"),
     (lambda folder: (folder / "_export.json").write_text("[]"), "not a list of exported files"),
-    (change_manifest(lambda facts: facts.update(level=2)), "another version of tagwire"),
-    (change_manifest(lambda facts: facts["folders"].append("../x")), "points outside the folder"),
-    (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "points outside the folder"),
+    (change_manifest(lambda facts: facts.update(level=2)), "with the tagwire version that wrote it"),
+    (change_manifest(lambda facts: facts["folders"].append("../x")), "points outside the export folder"),
+    (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "points outside the export folder"),
     (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "not a file name"),
     (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
     (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "differ from the exported ones"),
     (
         change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)),
-        "is missing, or the rows are out of order",
+        ", or the rows are out of order",
     ),
-    (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part of the export has no file"),
+    (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part of the export lists no files"),
     (lambda folder: next(folder.rglob("*.parquet")).unlink(), "can't be read"),
     (lambda folder: next(folder.rglob("*.parquet")).write_bytes(b"PAR1"), "can't be read"),
     (lambda folder: (folder / EXACT / "part-00000").unlink(), "can't be read"),
     (change_rows(lambda table: table.slice(1), "*.parquet"), "differ from the exported ones"),
     (change_rows(with_value, "*.parquet"), "differ from the exported ones"),
     (change_rows(lambda table: table.drop_columns(["key"]), "*.parquet"), "key"),
-    (change_rows(lambda table: table.slice(1), "part-00000"), "is missing, or the rows are out of order"),
+    (change_rows(lambda table: table.slice(1), "part-00000"), ", or the rows are out of order"),
     (
         change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"),
-        "more bytes than the exported files had",
+        "rows after the end of the last exported file",
     ),
 ]
 

@@ -124,7 +124,10 @@ def test_rejected_input(store: Any, broker: Path, tmp_path: Path) -> None:
         convert_logs(CLUSTER, broker, URL)
     with pytest.raises(PipelineError, match="a Path can't represent a URL"):
         convert_logs(HERE, broker, Path(URL))
-    with pytest.raises(PipelineError, match="memory://out: fsspec has no conditional puts for memory://"):
+    with pytest.raises(
+        PipelineError,
+        match="memory://out: commits need conditional puts, but fsspec does not support them for memory://",
+    ):
         convert_logs(HERE, broker, "memory://out", work_folder=tmp_path)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LogPathError, match=r"can't be written: Not a directory"):

@@ -242,7 +242,7 @@ def test_two_urls_of_one_partition(store: Any, tmp_path: Path) -> None:
 def test_an_import_of_less_than_an_export(store: Any, tmp_path: Path) -> None:
     export_logs(NO_SPARK, SAMPLE, tmp_path / "archive")
     put(store, tmp_path / "archive", "/a")
-    for name, text in (("_exact/part-00000", "no longer exists"), ("_export.json", "give the whole folder")):
+    for name, text in (("_exact/part-00000", "no longer exists"), ("_export.json", "give the folder that contains")):
         data = store.store.pop(f"/a/{name}")
         with pytest.raises(PipelineError, match=rf"MALFORMED_LOG_EXPORT\] counted://a/{name} can't be read: .*{text}"):
             import_logs(NO_SPARK, "counted://a", tmp_path / "back")

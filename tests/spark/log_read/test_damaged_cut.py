@@ -105,7 +105,7 @@ def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) 
     assert len(read(tmp_path, size)) == 5 * BATCHES  # a wrong offset in the log's last batch can't be detected
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
     with pytest.raises(
-        PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"
+        PipelineError, match=f"byte {11 * size}: found last offset 76, expected an offset less than 60, the"
     ):
         read(tmp_path, size)
     (tmp_path / "t-0" / f"{0:020}.log").rename(tmp_path / "t-0" / f"{5:020}.log")

@@ -39,7 +39,9 @@ def count(path: Path, **options: Any) -> int:
 )
 def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     folder = log(tmp_path)
-    with pytest.raises(PipelineError, match=r"0\.log ends before offset 10, but the next segment begins at 20") as lost:
+    with pytest.raises(
+        PipelineError, match=r"0\.log ends before offset 10, but the next segment begins at offset 20"
+    ) as lost:
         count(folder, **options)
     assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
     assert count(folder, failOnDataLoss="false", **options) == (6 if "level" in options else 30)
@@ -50,7 +52,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     """Check that an empty segment fails batch reads and streams, unless it is the last segment."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
-    why = r"0005\.log ends before offset 5, but the next segment begins at 20"
+    why = r"0005\.log ends before offset 5, but the next segment begins at offset 20"
     with pytest.raises(PipelineError, match=why) as lost:
         count(folder, **options)
     assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
@@ -64,7 +66,7 @@ def test_only_requested_offsets_count(tmp_path: Path, option: str, offset: int, 
     folder = log(tmp_path)
     assert count(folder, **{option: f'{{"t": {{"0": {offset}}}}}'}) == rows
     inside = offset + 1 if option == "endingOffsets" else offset - 1
-    with pytest.raises(PipelineError, match="the next segment begins at 20"):
+    with pytest.raises(PipelineError, match="the next segment begins at offset 20"):
         count(folder, **{option: f'{{"t": {{"0": {inside}}}}}'})
 
 

@@ -55,7 +55,7 @@ def test_time_selects_the_first_record_that_is_not_earlier(folder: Path, time: i
 
 def test_a_time_that_no_record_has_reached(folder: Path) -> None:
     too_high = times(p0=51)
-    with pytest.raises(PipelineError, match=r"t-0 has no record at or after 51; .*Strategy=latest"):
+    with pytest.raises(PipelineError, match=r"t-0 has no record with timestamp 51 or later; .*Strategy=latest"):
         read(folder, startingOffsetsByTimestamp=too_high)
     rest = [(1, n) for n in range(8)]
     assert read(folder, startingOffsetsByTimestamp=too_high, startingOffsetsByTimestampStrategy="latest") == rest

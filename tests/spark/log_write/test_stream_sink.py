@@ -152,7 +152,7 @@ def test_commit_with_a_different_batch_number_than_its_tasks(tmp_path: Path, run
     run(tmp_path, "q", 0, rows(0))
     before = files(tmp_path)
     with pytest.raises(
-        PipelineError, match="asked to commit micro-batch 1, but its tasks have written micro-batch 2, so nothing was"
+        PipelineError, match="asked to commit micro-batch 1, but the tasks wrote micro-batch 2, so nothing was"
     ):
         run(tmp_path, "q", 2, rows(1), committed=1)
     assert files(tmp_path) == before

@@ -339,7 +339,7 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
         ({"assign": '{"t": {"0": 1}}'}, 'such as {"topic": [0, 1]}'),
         ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
         ({"startingOffsets": "newest"}, "startingOffsets"),
-        ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest or {"topic": {"0": 23}}'),
+        ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest, or JSON such as {"topic": {"0": 23}}'),
         (
             {"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
             "expected an offset or -1 (latest), got 9223372036854775808",
@@ -421,5 +421,5 @@ def test_drop_malformed_omits_error_rows(tmp_path: Path) -> None:
     left = rows("dropmalformed")
     assert [row["offset"] for row in left] == [0, 1, 2, 6, 7, 8] and "_error" not in left[0]
     assert [row["offset"] for row in rows("PERMISSIVE")] == [0, 1, 2, None, 6, 7, 8]
-    with pytest.raises(PipelineError, match="Option message can't be combined with mode=DROPMALFORMED"):
+    with pytest.raises(PipelineError, match="Option 'message' can't be combined with mode=DROPMALFORMED"):
         log_query({"path": "x", "mode": "DROPMALFORMED", "message": "HeartbeatRequest", "version": "1"})

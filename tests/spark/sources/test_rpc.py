@@ -180,7 +180,11 @@ def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: 
 
 @pytest.mark.parametrize(
     ("options", "text"),
-    [({"body": "struct"}, "needs option api"), ({"bodyy": "json"}, "'body'"), ({"api": "Metdata"}, "MetadataRequest")],
+    [
+        ({"body": "struct"}, "needs option 'api'"),
+        ({"bodyy": "json"}, "'body'"),
+        ({"api": "Metdata"}, "MetadataRequest"),
+    ],
 )
 def test_options_that_are_rejected(spark: "SparkSession", options: dict[str, str], text: str) -> None:
     with pytest.raises(PySparkException, match=text):

@@ -394,7 +394,7 @@ def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
 def test_damaged_jar_is_rejected(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / CLIENTS
     path.write_bytes(content)
-    with pytest.raises(SpecError, match=r"9\.1\.0\.jar: expected a folder or a readable jar"):
+    with pytest.raises(SpecError, match=r"9\.1\.0\.jar is neither a folder nor a readable jar"):
         read_release(path)
 
 

@@ -59,8 +59,8 @@ def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> Non
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"versions": "0-2"}, "each of the versions 0-2 of FooKey is a different record type"),
-        ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions 0+; keys of coordinator records"),
+        ({"versions": "0-2"}, "FooKey has 3 record types, one in each of the versions 0-2"),
+        ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions '0+'; keys of coordinator records"),
     ],
 )
 def test_keys_unlike_kafkas_are_rejected(keys: dict[str, Any], message: str) -> None:

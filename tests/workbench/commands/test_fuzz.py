@@ -83,7 +83,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "output"),
     [
-        (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
+        (["--prefix", "key"], "has no API key, so --prefix key can't be used; choose other messages, or give --kind"),
         (
             ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
             "inputs of MetadataRequest and MetadataResponse begin with the same API key, 3; choose one",

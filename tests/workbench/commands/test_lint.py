@@ -97,7 +97,7 @@ def test_settings(project: Path) -> None:
     [
         (["--select", "TW6"], "no rule of `tagwire lint` begins with 'TW6'"),
         (["--ignore", "TL99"], "no rule of `tagwire lint` begins with 'TL99'"),
-        ([str(ROOT / "message_specs/registries/kafka")], "has only registers; lint checks messages"),
+        ([str(ROOT / "message_specs/registries/kafka")], "has only registers, but lint checks messages"),
     ],
 )
 def test_wrong_usage(words: list[str], message: str) -> None:

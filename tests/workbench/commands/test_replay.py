@@ -74,7 +74,10 @@ def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
         frame(kafka.HeartbeatResponse(), 4, 99),
     )
     code, out, err = run(file, peer.address)
-    assert (code, out) == (0, "") and "frames.jsonl.gz: left out 1 response: bytes or requests are missing" in err
+    assert (code, out) == (
+        0,
+        "",
+    ) and "frames.jsonl.gz: skipped 1 response, because bytes or requests are missing" in err
     assert err.endswith("\nplayed 3 requests; answers: 3 the same, 0 different, 0 missing\n")
     assert len({each.connection for each in peer.requests}) == 2
 
@@ -172,9 +175,9 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(tmp_path, REQUEST, other, frame(METADATA, 12))
     assert run(file, peer.address, "--server", "b:1")[2].startswith("played 1 request;")
     code, out, err = run(file, peer.address, "--server", "b:3")
-    assert (code, out) == (2, "") and "the capture has no frames to or from 'b:3'; it names the servers b:1, b:2" in err
+    assert (code, out) == (2, "") and "the capture has no frames to or from 'b:3'; its servers are b:1, b:2" in err
     file.write_text('{"dir": "req", "hex": ""}')
-    assert "its lines contain no servers" in run(file, peer.address, "--server", "b:1")[2]
+    assert "none of its lines has the key 'server'" in run(file, peer.address, "--server", "b:1")[2]
 
 
 def test_no_server_listens(tmp_path: Path) -> None:

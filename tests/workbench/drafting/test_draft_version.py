@@ -167,7 +167,10 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
         ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give both the same versions"),
         ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
-        ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in different dialects, and one is flexible"),
+        (
+            [draft("FooRequest", "request", "0-3", "3+"), RESPONSE],
+            "in different dialects, and one has flexible versions",
+        ),
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),

@@ -226,7 +226,10 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("a: " + "1" * 5000, [f":1:4: '{'1' * 48}'... (5000 characters) is longer than 1000 characters"]),
         ("a: 0x" + "1" * 5000, [f":1:4: '0x{'1' * 46}'... (5002 characters) is longer than 1000 characters"]),
         ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set is not supported"]),
-        (LAUGHS, [": the script has more than 100000 values, counting the values of an alias each time it is used"]),
+        (
+            LAUGHS,
+            [": the script has more than 100000 values; the values of an alias count each time the alias is used"],
+        ),
         ("[]", [":1:1: expected an object, got a list"]),
         ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: unknown key 'rule'; did you mean 'rules'?"]),
         ("rules: [{request: 7}]", [":1:9: the key 'reply' is missing", ":1:19: expected a string, got 7"]),

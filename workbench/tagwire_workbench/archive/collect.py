@@ -58,14 +58,14 @@ def _is_old_record(spec: ImportedSpec) -> bool:
 def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
     if len(types) > 2:
         raise SpecError(
-            f"{spec.origin}: each of the versions {types} of {spec.name} is a different record type; "
+            f"{spec.origin}: {spec.name} has {len(types)} record types, one in each of the versions {types}; "
             "a spec with more than two record types can't be imported",
             file=spec.origin,
         )
     if spec.spec["flexibleVersions"] != "none":
         raise SpecError(
-            f"{spec.origin}: the key {spec.name} has flexibleVersions {spec.spec['flexibleVersions']}; keys of "
-            "coordinator records are never flexible",
+            f"{spec.origin}: the key {spec.name} has flexibleVersions {spec.spec['flexibleVersions']!r}; keys "
+            "of coordinator records are never flexible, so write 'none'",
             file=spec.origin,
         )
     return [_key(spec, type, is_newest=type == types.highest) for type in types]

@@ -67,7 +67,7 @@ def _read(path: Path) -> Any:
         document = parse(path.read_text(encoding="utf-8"), file=str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(
-            f"{path} can't be read: {error}; the import must keep the descriptions (`about`) in this file",
+            f"{path} can't be read: {error}; correct the file, because the import keeps its descriptions (`about`)",
             file=str(path),
         ) from None
     if document.root is None or any(problem.severity == "error" for problem in document.problems):

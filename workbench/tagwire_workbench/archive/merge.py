@@ -126,7 +126,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
         return normal_form({**older, "name": newer["name"]})
     if "versionsWithOptional" in newer or "versionsWithOptional" in older:
         raise SpecError(
-            f"{newer['name']}: specs in the draft dialect (with the key versionsWithOptional) can't be merged"
+            f"{newer['name']}: specs in the draft dialect, which have the key 'versionsWithOptional', can't be merged"
         )
     spec = _Merge(newer, older, ours, added).spec()
     try:

@@ -171,7 +171,8 @@ def read_releases(
     _reject_empty([source for sources in found.values() for source in sources])
     if "" in found and len(found) > 1:
         raise SpecError(
-            f"{found[''][0].path}: the name contains no release; rename the file or folder, as in kafka-clients-4.4.0",
+            f"{found[''][0].path}: the name contains no release number; rename the file or folder, as in "
+            "kafka-clients-4.4.0",
             file=str(found[""][0].path),
         )
     newest_first = sorted(found, key=release_order, reverse=True)

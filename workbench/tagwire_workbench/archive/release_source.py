@@ -96,14 +96,15 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
                 _reject_hostile(jar, entry.orig_filename)
                 if _IN_JAR.fullmatch(entry.filename):
                     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                        raise zipfile.BadZipFile(f"{entry.filename} has a compression method that jars don't use")
+                        text = f"{entry.filename} has compression method {entry.compress_type}; jars use only 0 and 8"
+                        raise zipfile.BadZipFile(text)
                     with archive.open(entry) as file:
                         data = file.read(SPEC_BYTES + 1)
                     origin = f"{jar}!{entry.filename}"
                     yield jar / entry.filename, origin, _bounded(data, origin)
     except _ZIP_FAULTS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise SpecError(f"{jar}: expected a folder or a readable jar ({reason})", file=str(jar)) from None
+        raise SpecError(f"{jar} is neither a folder nor a readable jar: {reason}", file=str(jar)) from None
 
 
 def _reject_hostile(jar: Path, name: str) -> None:

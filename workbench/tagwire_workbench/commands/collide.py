@@ -32,6 +32,6 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     designs = [Design(path, read_design(path)) for path in paths]
     for design in designs:
         if not design.specs:
-            reject_unjudged(design.name, "only registers; collide checks messages and record formats")
+            reject_unjudged(design.name, "collide")
     findings = collide(designs)
     tell(findings, "json" if as_json else output_format, count(len(paths), "design"))

@@ -49,7 +49,7 @@ def command(
     spec_files = spec_paths(settings, paths)
     designs = [read_design(path) for path in spec_files]
     if not any(designs):
-        reject_unjudged(" and ".join(spec_files), "only registers; lint checks messages and record formats")
+        reject_unjudged(" and ".join(spec_files), "lint")
     findings = [finding for specs in designs for finding in chosen(lint_set(specs), specs, rules)]
     names = {spec.name for specs in designs for spec in specs}
     judged = judge(findings, settings.design_exemptions, datetime.date.today(), names)

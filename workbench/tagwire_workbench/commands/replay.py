@@ -115,7 +115,7 @@ def command(
     played = list(steps(registry, chosen, file, lambda frame: left_out.update(["gap" if frame.gap else "response"])))
     if left_out:
         parts = " and ".join(count(number, kind) for kind, number in left_out.items())
-        say(f"tagwire: {file}: left out {parts}: bytes or requests are missing from the capture", err=True)
+        say(f"tagwire: {file}: skipped {parts}, because bytes or requests are missing from the capture", err=True)
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
     show = summary.add if as_summary else _show_json if as_json else _Lines().show
@@ -136,7 +136,7 @@ def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Capture
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
         servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
-        known = f"it names the servers {', '.join(servers)}" if servers else "its lines contain no servers"
+        known = f"its servers are {', '.join(servers)}" if servers else "none of its lines has the key 'server'"
         text = f"the capture has no frames to or from {shown(server)}; {known}"
         raise click.BadParameter(text, param_hint="--server")
     return chosen

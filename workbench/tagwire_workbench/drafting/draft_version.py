@@ -229,7 +229,7 @@ def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
             raise SpecError(text, file=str(request.path))
         end = min(first_flexible(request.spec), first_flexible(response.spec))
         if end <= HIGHEST and is_draft(request.spec) != is_draft(response.spec):
-            text = f"{names} are in different dialects, and one is flexible; write both in the same dialect first"
+            text = f"{names} are in different dialects, and one has flexible versions; first write both in one dialect"
             raise SpecError(text, file=str(request.path))
         cuts[request.summary.name] = cuts[response.summary.name] = end
     return cuts

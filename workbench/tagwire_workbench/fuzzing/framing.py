@@ -88,9 +88,9 @@ class InputFraming:
                 f"inputs without a prefix do not identify the {missing}; pass the {missing}, or use prefix='key'"
             )
         if self.prefix == "key" and message is None and self.kind not in _KINDS:
-            raise FramingError("an API key alone does not identify the message; give a kind, request or response")
+            raise FramingError("an API key alone does not identify the message; give the kind, 'request' or 'response'")
         if self.prefix == "key" and message is not None and message.API_KEY is None:
-            raise FramingError(f"{message.NAME} has no API key, which prefix='key' needs")
+            raise FramingError(f"{message.NAME} has no API key, so prefix='key' can't be used")
         if message is not None and version is not None and version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
 

@@ -158,8 +158,8 @@ class _Maker:
         self.seen += 1
         if self.seen > _MOST_NODES:
             raise ScriptError(
-                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}, counting the values of an "
-                "alias each time it is used"
+                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}; the values of an alias "
+                "count each time the alias is used"
             )
         if node in self.around:
             raise ScriptError(

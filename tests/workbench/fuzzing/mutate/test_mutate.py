@@ -185,7 +185,7 @@ def test_changes_are_reported() -> None:
     [
         ({}, "do not identify the message"),
         ({"message": kafka.HeartbeatRequest}, "do not identify the version of HeartbeatRequest"),
-        ({"prefix": "key"}, "does not identify the message; give a kind"),
+        ({"prefix": "key"}, "does not identify the message; give the kind"),
         ({"prefix": "both"}, "prefix: expected 'size', 'key' or None, got 'both'"),
         ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
         ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
@@ -202,5 +202,5 @@ def test_unknown_values_are_rejected() -> None:
     mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
     with pytest.raises(FramingError, match="unknown rule 'none'"):
         mutator.mutate(b"", 1, rule="none")
-    with pytest.raises(FramingError, match="none of the messages allows a mutation of kind 'a tag twice'"):
+    with pytest.raises(FramingError, match="no mutation of kind 'a tag twice' is possible"):
         mutator.mutate(b"", 1, rule="a tag twice")

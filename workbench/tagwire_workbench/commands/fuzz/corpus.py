@@ -119,7 +119,7 @@ def _messages(
         other = by_key.setdefault(cls.API_KEY, cls)
         if cls.API_KEY is None:
             raise click.UsageError(
-                f"{cls.NAME} has no API key, which --prefix key needs; choose other messages, or give --kind."
+                f"{cls.NAME} has no API key, so --prefix key can't be used; choose other messages, or give --kind."
             )
         if other is not cls:
             text = f"--prefix key: inputs of {other.NAME} and {cls.NAME} begin with the same API key, {cls.API_KEY}"

@@ -73,7 +73,7 @@ class Mutator:
                 return mutated
             read = None if chosen != "near" else read
         if max_size is None:
-            raise FramingError(f"none of the messages allows a mutation of kind {rule or chosen!r}")
+            raise FramingError(f"no mutation of kind {rule or chosen!r} is possible for any of the messages")
         near = self._near(data, read, random)
         return near._replace(data=near.data[:max_size])
 
