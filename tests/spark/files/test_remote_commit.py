@@ -254,7 +254,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
         found = bucket.read(url)
         if not failure:
             assert found == after, step
-        elif "a write is committed" not in failure:
+        elif "the write is committed" not in failure:
             assert found == BEFORE and bucket.hidden(url) == [], (step, failure)
             now = bucket.visible(url)
             assert {**now, commit.DONE: b""} == {**before, commit.DONE: b""}, step
@@ -262,7 +262,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
             assert bucket.read(url) == {**BEFORE, "w-0": [b"again"]}
         else:
             assert found in (BEFORE, after)
-        messages.add("" if not failure else "a write is committed" in failure)
+        messages.add("" if not failure else "the write is committed" in failure)
         if total <= step:
             break
     assert messages == {"", True, False}
@@ -273,7 +273,7 @@ def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> No
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),
-        pytest.raises(PipelineError, match="a write is committed"),
+        pytest.raises(PipelineError, match="the write is committed"),
     ):
         writer.commit(staged)
     assert any(name.startswith("u-0/") for name in bucket.names(url)) and bucket.done(url)["number"] == 2
@@ -522,7 +522,9 @@ def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pyt
 def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url = bucket.new()
     monkeypatch.setattr(ConditionalFileSystem, "keeps_conditions", False)
-    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}: the store ignores put cond"):
+    with pytest.raises(
+        PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}: commits need conditional puts, but this store"
+    ):
         bucket.writer(url)
     assert bucket.names(url) == []
 
@@ -548,11 +550,11 @@ def test_users_without_write_permission(bucket: Bucket) -> None:
     with requests(denied), pytest.raises(PipelineError, match=rf"WRITE_FAILED.*{url} can't be written: Access Denied"):
         bucket.writer(url)
     failing = requests(lambda _, sent: sent.startswith("copy") or ("_SUCCESS" in sent and sent.startswith("put")))
-    with failing, pytest.raises(PipelineError, match="a write is committed"):
+    with failing, pytest.raises(PipelineError, match="the write is committed"):
         writer.commit(staged)
     with (
         requests(denied),
-        pytest.raises(PipelineError, match=rf"{url}: a write is committed.*Access Denied") as rejected,
+        pytest.raises(PipelineError, match=rf"{url}: the write is committed.*Access Denied") as rejected,
     ):
         bucket.read(url)
     assert "very-hidden" not in str(rejected.value)

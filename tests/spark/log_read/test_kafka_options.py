@@ -63,7 +63,7 @@ def test_where_a_read_ends(logs: Path) -> None:
 @pytest.mark.parametrize(("options", "text"), [
     ({"subscribe": "a", "assign": '{"a": [0]}'}, "Options assign and subscribe can't be combined"),
     ({"subscribe": "a", "subscribePattern": "a"}, "Options subscribe and subscribePattern can't be combined"),
-    ({"maxRecordsPerPartition": 10}, "use maxSplitBytes"),
+    ({"maxRecordsPerPartition": 10}, "set maxSplitBytes"),
     ({"topic": "a"}, "Unknown option 'topic'; did you mean 'subscribe'"),
     ({"limits": "ratio=5"}, "limits: expected name=number.*decompression_ratio.*got 'ratio=5'"),
     ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
@@ -174,6 +174,6 @@ def test_errors_about_replicas_name_only_available_options(tmp_path: Path) -> No
     with pytest.raises(PipelineError, match=r"are replicas of t-0; give only one of them\. SQLSTATE"):
         _units(log_query({"path": str(tmp_path)}))
     with pytest.raises(
-        PipelineError, match="Option replicas: read_logs supports only 'error', got 'longest'; give one"
+        PipelineError, match="Option replicas: read_logs supports only 'error', got 'longest'; give only one"
     ):
         read_logs(None, str(tmp_path), None, {"replicas": "longest"})  # type: ignore[arg-type]

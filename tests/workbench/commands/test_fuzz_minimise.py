@@ -106,7 +106,7 @@ def test_what_is_before_a_message(folder: Path) -> None:
             2,
             "do not identify the version",
         ),
-        (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
+        (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give the kind"),
         (
             ["--command", "c", "MetadataResponse", "x"],
             2,
