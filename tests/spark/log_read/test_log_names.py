@@ -42,7 +42,7 @@ def test_invalid_bytes_of_names_are_shown_as_question_marks(tmp_path: Path, opti
 
 def test_a_stream_has_topics_in_its_offsets(tmp_path: Path) -> None:
     segment(odd(tmp_path, b"caf\xe9-0"), 0, batch(0))
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the topic is not valid"):
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the topic name is not valid"):
         stream(tmp_path).initialOffset()
 
 

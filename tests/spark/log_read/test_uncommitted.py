@@ -182,7 +182,7 @@ def test_index_without_an_abort_after_the_end_of_the_read(
             if key == COMMIT:
                 assert call()
             else:
-                with pytest.raises(PipelineError, match=r"producer 1 aborted a transaction at offset 13, which no"):
+                with pytest.raises(PipelineError, match=r"producer 1 aborted a transaction at offset 13, but no"):
                     call()
 
 
