@@ -19,9 +19,9 @@ class LimitsError(TagwireError, ValueError):
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means no limit. The input size still limits memory, because each element or tag takes at least one byte, and
+    None means no limit. Even then, the input size limits memory: each element or tag takes at least one byte, and
     counts are compared with the number of remaining bytes before memory is allocated. Decompressed data can be much
-    larger, so `decompressed_bytes` and `decompression_ratio` always have a value.
+    larger than the input, so `decompressed_bytes` and `decompression_ratio` always have a value.
     """
 
     __slots__ = (

@@ -119,8 +119,8 @@ class Item(FrozenData):
 class Missing(FrozenData):
     """A field that the class has, but this version doesn't.
 
-    Encoding drops the value of an `ignorable` field. Other fields raise EncodeError unless they have their default. If
-    `default` is DEFAULT_STRUCT, `cls` is the struct's class.
+    A value other than the default raises EncodeError or, if the field is `ignorable`, is dropped. If `default` is
+    DEFAULT_STRUCT, the default is a new object of the class `cls`.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -139,7 +139,7 @@ class Missing(FrozenData):
 
 
 class TaggedSection(FrozenData):
-    """The tagged fields at the end of a struct (KIP-482), preceded by their number and sorted by tag.
+    """The tagged fields at the end of a struct (KIP-482): the number of fields, then the fields, sorted by tag.
 
     Each field consists of its tag, size and data. `unions` lists the unions among the fields (see `Union`).
     """
@@ -157,9 +157,9 @@ class TaggedSection(FrozenData):
 class OptionalBuffer(FrozenData):
     """The optional fields at the start of a struct in the first draft of KIP-482.
 
-    Each entry has a length, a tag (uint16) and a value, and entries are in tag order. A length of zero ends the buffer.
-    `length` is the encoding of lengths (VARINT or UVARINT). If `counts_tag` is true, lengths include the two bytes of
-    the tag.
+    Each entry consists of a length, a tag (uint16) and a value. Entries are sorted by tag. A length of zero ends the
+    buffer. `length` is the encoding of the lengths (VARINT or UVARINT). If `counts_tag` is true, a length is the size
+    of tag and value; otherwise, of the value only.
     """
 
     __slots__ = ("counts_tag", "fields", "length")

@@ -134,7 +134,7 @@ def primitive(
 
 
 Framing = Extent | Count | Checksum
-"""The types of items that a writer computes from the items after them."""
+"""The types of lengths, counts and checksums. A writer computes their values from the items after them."""
 
 Type = Fixed | NullableFixed | Varint | Sized | Array | Nested | Framing
 

@@ -212,8 +212,8 @@ class Survey:
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
         """Return whether the batch must be kept, even without records, so that brokers still know its producer.
 
-        True for the batch that has, or had before compaction, the producer's last records. If the producer has no
-        records in its current epoch, true for any control batch with that epoch. False if the producer has expired.
+        True for the batch with the producer's last records, even if compaction has removed them. If the producer has no
+        records in its current epoch, true for each control batch with that epoch. False if the producer has expired.
         """
         producer = self.producers.get(batch.producer_id)
         if producer is None:

@@ -23,7 +23,7 @@ _MOST_BYTES: Final = 1 << 24
 _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BLANKS: Final = " \t\f"
 _PROPERTY_LINE: Final = re.compile(rf"[{_BLANKS}]*[#!][^\r\n]*|((?:[^\\\r\n]|\\(?:\r\n|.|\Z))+)", re.DOTALL)
-"""Matches a comment in a properties file, or a property with its continuation lines (group 1)."""
+"""A pattern that matches a comment in a properties file, or (as group 1) a property with its continuation lines."""
 _CONTINUATION: Final = re.compile(rf"\\(?:\r\n|[\r\n]|\Z)[{_BLANKS}]*")
 _PROPERTY: Final = re.compile(rf"((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)

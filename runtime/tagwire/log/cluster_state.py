@@ -16,7 +16,7 @@ _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
 """The numbers that mean "unchanged" in these fields of a PartitionChangeRecord."""
 _FENCING: Final = {-1: False, 1: True}
-"""The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
+"""Maps the field `fenced` of a broker change record to whether the broker is fenced. 0 (unchanged) is left out."""
 
 
 class ClusterState:
@@ -137,7 +137,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""The JSON name of a field that partitions omit, because it is part of their topic."""
+"""The JSON name of the topic id. Partitions omit it, because they are listed inside their topic."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),

@@ -321,9 +321,9 @@ class _Window:
         self.start = 0
 
     def turn(self, position: int) -> bool:
-        """Move the window so that it begins with the batch at `position`. Return whether it was moved.
+        """Move the window to the batch at `position`. Return whether it was moved.
 
-        The window stays if it contains the whole batch, or if the batch's size is unknown.
+        The window is not moved if it already contains the whole batch, or if the batch's size is unknown.
         """
         try:
             size = self.scan.size(position)
@@ -380,8 +380,8 @@ class GatheredRows:
     def walk(self, data: Any, start: int, end: int) -> str:
         """Return what the caller must do next.
 
-        "unclear" means that the caller must read a batch in Python, and "full" that the caller must `take` the rows.
-        "done" means that the caller has read everything up to `end`.
+        "unclear": read a batch in Python. "full": `take` the rows. "done": nothing, because everything up to `end` has
+        been read.
         """
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 

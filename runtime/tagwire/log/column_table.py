@@ -164,9 +164,9 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether header keys have the same type in all formats, so that native code can read the headers column.
+    """Return whether native code can read the headers column: header keys must have the same type in all formats.
 
-    Return True if `root` has no headers column.
+    Also return True if there is no headers column.
     """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
@@ -195,7 +195,7 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 
 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
-    """Return a batch's values for these columns. Raises LogError for a number that does not fit its column.
+    """Return the column values that a batch's records share. Raises LogError for a number that doesn't fit its column.
 
     With `headers_only`, nothing is decompressed, so the base offset of a compressed v0 or v1 message is None.
     """
@@ -241,11 +241,11 @@ _SOURCES: Final = {
     "coordinator-value": ("key", "value", _CONTROL),
     "metadata": ("value", _CONTROL),
 }
-"""The columns needed to decode each kind of message. `is_control` marks transaction markers, which have no message."""
+"""Maps each kind of message to the columns needed to decode it. Markers (`is_control`) contain no message."""
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""The version used for values that are too short to contain a version, so that they are rejected."""
+"""Stands for the version of a value that is too short to contain one. Decoding rejects this version."""
 
 
 class Payload:

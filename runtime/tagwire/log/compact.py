@@ -140,9 +140,9 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the partition's files that aren't segments or indexes, if they are valid for the compacted log.
+    """Copy the leader epoch checkpoint, `partition.metadata`, and the producer snapshots that stay valid.
 
-    The log was compacted up to the offset `end`. A producer snapshot below `end` is copied only if the compacted log
+    The log was compacted up to the offset `end`. A producer snapshot below `end` stays valid only if the compacted log
     has a segment with the same base offset.
     """
     written = {path.stem for path in folder.glob("*.log")}

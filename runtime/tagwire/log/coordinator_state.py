@@ -1,8 +1,8 @@
 """Compute the current groups, transactions and share partitions from the logs of Kafka's coordinators.
 
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
-In each group, `offsets` lists the committed offsets. Every other record is stored under the name of its message. If
-the key of such a record has a second field (such as the member), a dict maps the values of this field to the records.
+In each group, `offsets` lists the committed offsets. All other records are stored by the name of their message. If the
+key of such a record has a second field (such as the member), there is a dict of records, by the value of this field.
 """
 
 from collections.abc import Iterable, Iterator
