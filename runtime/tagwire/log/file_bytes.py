@@ -3,7 +3,8 @@
 Brokers truncate segments while other processes read them. Reading past the end of a memory-mapped file would kill the
 process (SIGBUS), so files are read with pread, and a short read raises an error.
 
-Sequential readers request small adjacent slices, so a window of the file is cached. After a jump, only 4 KiB are read.
+Sequential readers request small adjacent slices, so a window of the file is cached. After a jump to another position,
+only 4 KiB are read.
 """
 
 import os
@@ -18,7 +19,7 @@ from tagwire.log.errors import LogReadError, unreadable
 from tagwire.text_format import count
 
 _WINDOW: Final = 1 << 19
-"""The number of bytes read at once, which fits into a core's cache."""
+"""The number of bytes that sequential readers read at once. They fit into a core's cache."""
 JUMP: Final = 1 << 12
 """The number of bytes read after a jump to a position away from the cached bytes."""
 

@@ -55,8 +55,8 @@ class AbortedTransaction(NamedTuple):
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     """Return all bytes of a small file.
 
-    Raises LogPathError if the file can't be read, and LogLimitError with `rule` if it has more than `most` bytes.
-    Brokers keep these files small, so a larger file may be an attack (such as a sparse file).
+    Raises LogPathError if the file can't be read. If it has more than `most` bytes, raises LogLimitError with the rule
+    ID `rule`: brokers keep these files small, so a larger file may be an attack (such as a sparse file).
     """
     try:
         with FileIO(path) as file:  # unbuffered
@@ -187,8 +187,8 @@ def positioned_transactions(path: Path) -> Iterator[tuple[int, AbortedTransactio
 class IndexLookup(Sequence[tuple[int, ...]]):
     """Finds entries of an `.index` or `.timeindex` by bisection. Their offsets are relative to the base offset.
 
-    Calls `read(size, start)` only for the entries that it compares, because an index can have 65,000 entries. It does
-    not check that entries ascend, so the caller must compare the result with the batch at that position.
+    `read(size, start)` is called only for the entries that are compared, because an index can have 65,000 entries. The
+    order of the entries is not checked, so a result may be wrong. Compare it with the batch at its position.
     """
 
     def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:

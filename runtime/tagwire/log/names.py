@@ -36,7 +36,7 @@ _PARTITION: Final = re.compile(
     rf"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{{32}}-(?P<state>delete|future|stray)|-(?P<id>{_ID}))?", re.ASCII
 )
 _CACHED: Final = 1 << 14
-"""The number of cached names. Many partitions have files with the same names."""
+"""The maximum number of cached names. Caching helps, because many partitions have files with the same names."""
 
 
 class LogFile(NamedTuple):

@@ -1,9 +1,9 @@
 """Read a partition folder: its segments in order, and the files next to them.
 
 The segments are those that a broker would load at startup. `.deleted` files no longer belong to the log, and
-`.cleaned` files are unfinished. A `.swap` file is a complete segment, written by compaction. It still exists if the
-broker stopped before replacing the source segments with it, and is used instead of the source segments. A `.swap` file
-is ignored if there is a `.cleaned` file at or below its offset, because compaction had not finished.
+`.cleaned` files are unfinished. A `.swap` file is a complete segment, written by compaction. It is used instead of its
+source segments if the broker stopped before replacing them with it. It is ignored if there is a `.cleaned` file at or
+below its offset, because compaction was not finished.
 """
 
 import os
@@ -58,8 +58,8 @@ class Partition:
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
         """Return the segments that have disappeared since an earlier listing, except for those that Kafka may delete.
 
-        Retention deletes the first segments, and truncation the last ones. Compaction replaces a segment, and deletes
-        those right after it.
+        Kafka may delete the first segments (retention) and the last ones (truncation). Compaction may replace a segment
+        and delete those right after it.
         """
         names = [segment.path.name for segment in earlier.segments]
         left = [number for number, name in enumerate(names) if name in self._inodes]
@@ -137,10 +137,11 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments, from the one that contains `start_offset` or, if none does, the next one.
+        """Yield the batches of all segments, starting at the batch that contains `start_offset`.
 
-        With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
-        end of the log is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid batch.
+        If no batch contains it, start at the next batch. With `from_log_start`, batches below `log_start_offset` are
+        left out. With `partial`, a truncated batch at the end of the log is left out. `skip` works as in
+        `Segment.batches`. Raises LogError at the first invalid batch.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)

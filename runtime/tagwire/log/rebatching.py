@@ -57,9 +57,10 @@ def as_they_are(batches: PositionedBatches) -> Iterator[Piece]:
 
 
 def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
+    """Yield the records of a segment in new, uncompressed batches of at most `size`.
 
-    Sizes are measured in the format `to`, by default the source format. Raises LogError for records that can't be read.
+    A new batch has the source format. Its size is measured in the format `to`, by default the source format. Raises
+    LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:

@@ -1,9 +1,9 @@
 """Write compacted segments: the batches that compaction keeps, with new indexes.
 
-A new segment gets the modification time of its last source segment. In older formats, compaction uses this time to
-compute the age of tombstones. An empty segment is removed, unless it is the first one of the log. Neighboring segments
-are joined up to a total size (`groups`). Each group can be written by a separate process, which first calls
-`look_back` to find the transactions that are open at the start of its group.
+A new segment gets the modification time of its last source segment. In formats without a delete horizon, compaction
+uses this time to compute the age of tombstones. An empty segment is removed, unless it is the first one of the log.
+Neighboring segments are joined up to a total size (`groups`). Each group can be written by a separate process, which
+first calls `look_back` to find the transactions that are open at the start of its group.
 """
 
 import os

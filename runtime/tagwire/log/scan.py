@@ -113,7 +113,7 @@ class QuickBatch(LogBatch):
 _PREFIX_SIZE: Final = 17
 """The number of bytes from the start of a v0, v1 or v2 header up to and including its magic byte."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""If a batch breaks one of these rules, it may be valid in another format with the same magic byte."""
+"""The ids of rules that a valid batch may seem to break if it has another format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
 
 
@@ -193,7 +193,7 @@ class Scan:
     def _quick_batch(self, position: int) -> QuickBatch | None:
         """Return the batch at a position if it is a valid v2 batch that native code can read; otherwise None.
 
-        After `expect_damage`, always return None.
+        Always return None after a call of `expect_damage`.
         """
         if self._quick is None or self._sums is not None:
             return None

@@ -30,7 +30,7 @@ class Segment:
     """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
     The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
-    Raises LogPathError if there is no such file. If `name`, the parsed file name, is given, the file is not checked.
+    Raises LogPathError if there is no such file. This is not checked if `name`, the parsed file name, is given.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -83,11 +83,12 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches, starting at the batch that contains `start_offset` or, if none does, at the next one.
+        """Yield the batches, starting at the batch that contains `start_offset`.
 
-        Only one batch is in memory at a time. With `partial`, a truncated last batch is left out. Raises LogError at
-        the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError: once
-        for bytes that aren't a batch, and once for the records of a batch from the first invalid record on.
+        If no batch contains it, start at the next batch. Only one batch is in memory at a time. With `partial`, a
+        truncated last batch is left out. Raises LogError at the first invalid batch. With `skip`, damage is left out
+        instead: bytes that aren't a batch, and the rest of a batch from its first invalid record on. `skip` is called
+        with a LogError for each of these.
         """
         for _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch

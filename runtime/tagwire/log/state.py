@@ -33,7 +33,7 @@ STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sha
 """Maps each kind of log (see `INTERNAL_TOPICS`) to the JSON key of its state."""
 
 BatchInSegment = tuple[Segment, int, RecordBatch]
-"""A segment, the position of a batch in the segment, and the batch."""
+"""A tuple: a segment, the position of a batch in this segment, and the batch."""
 Tell = Callable[[int], None]
 
 

@@ -51,7 +51,10 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether a value is hidden, or a member of `ahead` has the same name as a field of the message."""
+        """Return whether the message's JSON text needs a change other than adding and removing members.
+
+        This is so if a value is hidden, or if a member of `ahead` has the same name as a field of the message.
+        """
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 

@@ -199,7 +199,7 @@ class WhatIf:
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Return the sum of the measurements in each group. `name` returns the group of a `Kind`.
+        """Add up the measurements of each group. `name` is a function that returns the group of a `Kind`.
 
         If there are no measurements, return an empty Measure under "".
         """

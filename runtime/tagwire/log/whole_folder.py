@@ -29,7 +29,7 @@ def host() -> str:
 
 @contextmanager
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
-    """Lock `target` for this process, and yield whether it is locked: false if locks aren't supported.
+    """Lock `target` for this process. Yield True, or False if locks aren't supported.
 
     Creates the parent folder, and a lock file that names the process. A killed process leaves the file, but not the
     lock. If another process has the lock, waits for it if `waits` is set, or else raises LogPathError. Raises
