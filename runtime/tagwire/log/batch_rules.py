@@ -193,7 +193,7 @@ class OpenTransactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction; otherwise None.
 
-        The result's `last_stable_offset` is the lowest first offset of the open transactions. If no transaction is
+        The result's `last_stable_offset` is the lowest offset at which an open transaction begins. If no transaction is
         open, it is the offset after the abort marker.
         """
         batch = seen.batch

@@ -3,9 +3,9 @@
 Offsets ascend both in an index and in the batches. So each `IndexRule` remembers the next index entry to check.
 
 The offset in an entry of an offset index depends on the broker's version. Brokers append one or more batches at a time.
-Versions 0.8 and 0.9 use the first offset of the append, 0.10 to 3 use its last offset, and version 4 uses the last
-offset of a batch. After compaction, it is the last offset that was kept. The check accepts all of them: every batch
-before the entry's position must end below the offset, and a batch at or after the position must contain the offset.
+Versions 0.8 and 0.9 store the first offset of these batches, versions 0.10 to 3 their last offset, and version 4 the
+last offset of one batch. After compaction, it is the last offset that was kept. The check accepts all of them: every
+batch before the entry's position must end below the offset, and a batch at or after the position must contain it.
 """
 
 from collections import deque

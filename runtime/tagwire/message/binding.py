@@ -39,8 +39,8 @@ _binding: Final = RLock()
 class FirstUse:
     """A placeholder for a class attribute until its first use.
 
-    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method from the
-    class body.
+    On first use, `bind` computes the real attribute, sets it on the class and returns it. For a method, `call` is the
+    function in the class body.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -169,7 +169,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
     """Set the engine's methods on a message class, except for methods that it overrides.
 
-    The first thread's native codec is kept, because calls may already use it.
+    A native codec that another thread has already set is kept, because calls may already use it.
     """
     native = native_engine()
     native_codec: Any = None if native is None else native.Codec(message)

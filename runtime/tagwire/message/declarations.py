@@ -58,7 +58,7 @@ def computed_field(*wire: str, **more: Any) -> object:
 
 
 if TYPE_CHECKING:
-    # Type checkers treat a parameter as optional if its field has the keyword `default` or `factory`.
+    # Type checkers treat a constructor parameter as optional if its field has the keyword `default` or `factory`.
 
     @overload
     def field(name: str, type: str, versions: str, /, *, factory: Callable[[], T], **more: Any) -> T: ...
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     def field(*wire: str, **more: Any) -> Any:
         """Declare a field: its name in the spec, its type, its versions, and keywords of `FieldRow`.
 
-        `default` is the value in a new object; for a struct, `factory` is its class. A field with neither is required.
-        In versions without the field, decoding sets the field to `absent`.
+        In a new object, the field has the value `default` or, for a struct, a new object of the class `factory`. A
+        field with neither is required. In versions without the field, decoding sets it to `absent`.
         """
 
     data_class = type

@@ -1,9 +1,9 @@
 """Choose the engine that encodes and decodes messages.
 
-The native engine is an extension module (`tagwire._engine`) that follows the layout of a version. The pure engine is
-the set of generated serializers. Both accept, reject and write the same bytes and values. If one rejects its input, the
-layout interpreter finds out where and why. The native engine is used if it is available; the environment variable
-TAGWIRE_ENGINE=native|python forces one of them.
+The native engine is an extension module, `tagwire._engine`, which follows the layout of a version. The pure engine
+consists of generated Python classes, the serializers. Both accept, reject and write the same bytes and values. If one
+rejects its input, the layout interpreter finds out where and why. The native engine is used if it is available. Set the
+environment variable TAGWIRE_ENGINE to native or python to require an engine.
 """
 
 from __future__ import annotations

@@ -65,12 +65,11 @@ class FieldRow:
 
     - `name`: the attribute's name. `spec_name` and `type` are the field's name and type in the spec.
     - `owner`: the class that declares the field.
-    - `flexible`: the versions in which the field has compact lengths; None for the message's flexible versions.
-    - `own_default`: the default as declared, which is an int for a UUID.
-    - `record_formats`: the format of the field's records, for each range of the message's versions.
+    - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
+    - `own_default`: the default as declared; for a UUID, an int.
+    - `record_formats`: for each range of the message's versions, the format of the field's records.
     - `struct`: the class of the field's value or elements. `enum` is the enum of the field's numbers.
-    - `struct_versions`: for a shared struct, a map from the message's versions to the struct's versions; otherwise
-      None.
+    - `struct_versions`: maps the message's versions to those of a shared struct; None for all other fields.
     - `framing`: what a length, count or checksum in a record format refers to.
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.

@@ -61,9 +61,9 @@ With `rest`, there is no prefix, and the value consists of all remaining bytes.
 class Framing(FrozenData):
     """Describes how a field of a record format is written.
 
-    Other fields are given by attribute name; "" means none.
+    Arguments that refer to another field contain its attribute name; "" means none.
 
-    - `length` and `count`: the type of the length or count before the value, a key of `LENGTHS`.
+    - `length` and `count`: the type of the length or count before the value (a key of `LENGTHS`).
     - `length_of`: the field whose length in bytes this field contains; "rest" means all later fields.
     - `count_of`: the array whose number of elements this field contains.
     - `covers`: the first field that this checksum covers; it also covers all later fields.

@@ -275,7 +275,8 @@ class _Reader:
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
         """Raise EncodeError unless exactly one alternative of each union is set.
 
-        A union may be empty if it has no alternatives in this version, or if an unknown tag may be the alternative.
+        A union may be empty if it has no alternatives in this version, or if there are unknown tags, because one of
+        them may be a newer alternative.
         """
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:

@@ -1,6 +1,6 @@
 """Find the values that a version can't represent.
 
-A `LayoutWriter` finds these values, so `encode` and this module always agree.
+They are found by encoding with a `LayoutWriter`, so the result always agrees with `encode`.
 """
 
 import re

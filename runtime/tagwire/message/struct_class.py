@@ -189,8 +189,8 @@ class Struct(Declarations):
         return copy
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Convert memoryviews to bytes, and omit NO_TAGS: neither can be pickled. Pickle the fields as state, because an
-        # object may contain itself.
+        # Memoryviews and NO_TAGS can't be pickled. So convert memoryviews to bytes, and omit NO_TAGS. Pickle the fields
+        # as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 

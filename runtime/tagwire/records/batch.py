@@ -49,7 +49,7 @@ def _beyond(name: str, path: str, offset: int, found: str, limit: str, most: int
 def read_batch(
     buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True
 ) -> "RecordBatch":
-    """Return the batch at `pos` (a message in message set formats). Its checksum is verified unless `outline` is true.
+    """Return the batch at `pos` (in message set formats, the message). Verify its checksum unless `outline` is true.
 
     With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError if a
     limit is exceeded, and DecodeError for invalid bytes, with an offset that counts from the start of `buf`.
@@ -82,9 +82,9 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format. In message set formats, a batch is a single message or a wrapper.
+    """A batch of any format. In message set formats, a batch is a single message, or a wrapper of compressed messages.
 
-    Iteration yields `Record`s. An attribute without a field in the format is -1, False or None.
+    Iteration yields `Record`s. An attribute that the format does not have is -1, False or None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -142,9 +142,9 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits that the format does not name.
+        """The attribute bits that have no name in the format.
 
-        Always 0 for an uncompressed message, whose attribute bits belong to its record.
+        For an uncompressed message, this is always 0, because its attribute bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
@@ -251,7 +251,8 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the stored records in bytes, after compression. `size` also includes the header.
 
-        In message set formats, `records_size` covers the whole message or, for a wrapper, only its compressed value.
+        In message set formats, `records_size` is the size of the whole message or, for a wrapper, of its compressed
+        value.
         """
         if self._format.records is not None:
             return len(self._header["payload"])

@@ -234,9 +234,9 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the builder's records, and then those in `more`, by calling `write` for each chunk.
+        """Encode the builder's records, and then those in `more`. Return (encoded records, number of records).
 
-        Return (encoded records, number of records).
+        `write` is called for each chunk. It encodes the records that the builder contains at that time.
         """
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
