@@ -18,7 +18,7 @@ from spec_projects import make_project
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Hypothesis's deadlines would make tests fail when other processes slow them down.
+# Hypothesis's deadlines are off, because tests would fail when other processes slow them down.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -93,8 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Start the slowest files first if pytest runs several processes.
 
     `--dist loadfile` keeps the tests of a file in one process, and `--no-loadscope-reorder` keeps the order of files.
-    Several processes can start Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so the Spark files can't
-    be grouped in one process.
+    Several processes can start Spark. The Spark files can't be grouped in one process, because pytest-xdist 3.8 ignores
+    `xdist_group` under pytest 9.2.
     """
     if not hasattr(config, "workerinput"):
         return  # without xdist workers, the order of the files doesn't affect the duration

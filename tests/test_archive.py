@@ -29,7 +29,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# NAME matches a field name in the text form of a layout: an identifier before a type.
+# Patterns for the text form of a layout. NAME matches a field name: an identifier before a type.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 

@@ -85,8 +85,8 @@ GOLDEN = [
         "FooResponse",
         9,
         RESPONSE,
-        # user_agent (length, tag 1, "ab"), end byte 00, and foos with count 2. foos[0] has no optional fields (00), and
-        # baz is 7. foos[1] has bar (length, tag 1, "x"), an end byte 00, and baz is -1.
+        # The bytes are user_agent (length, tag 1, "ab"), an end byte 00, and foos (count 2). foos[0] has no optional
+        # fields (00), and its baz is 7. foos[1] has bar (length, tag 1, "x"), an end byte 00, and baz -1.
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),
@@ -98,7 +98,7 @@ GOLDEN = [
     *(("FooRequest", v, {"filters": FILTERS, "newest": False}, REQUEST_V2, REQUEST_V2) for v in range(2, 9)),
     ("FooRequest", 9, REQUEST, request_v9(zigzag), request_v9(unsigned)),
     ("FooRequest", 9, {"filters": [], "newest": True}, "00 00000000 01", "00 00000000 01"),
-    # API key 9000, version 9, correlation ID 7, client ID "me". The draft does not change headers.
+    # The header has API key 9000, version 9, correlation ID 7 and client ID "me". The draft does not change headers.
     ("RequestHeader", 1, HEADER, "2328 0009 00000007 0002 6d65", "2328 0009 00000007 0002 6d65"),
     ("ResponseHeader", 0, {"correlationId": 7}, "00000007", "00000007"),
 ]

@@ -104,7 +104,7 @@ def test_memory_is_bounded_by_the_input() -> None:
 
 
 PREFIX = bytes(4) + b"\x01"
-"""MetadataResponse v12 up to its cluster ID: throttle time 0, no brokers."""
+"""The first bytes of a MetadataResponse v12, before its cluster ID: throttle time 0, no brokers."""
 CLAIMS = {
     "an array of 2^31 - 1 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x07"),
     "an array of 2^32 - 2 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x0f"),

@@ -73,7 +73,7 @@ TASK = {
 }
 OPTIONS = SpecOptions()
 GOLDEN = {
-    # id: 7 (4 bytes), state: 1 (1 byte), kind: 6 (2 bytes)
+    # Version 0 has id 7 (4 bytes), state 1 (1 byte), and kind 6 (2 bytes).
     0: "00000007 01 0006",
     # Version 1 adds two arrays with int32 counts: the past states -1 and 9, and the kind 60000 (0xEA60).
     1: "00000007 01 0006  00000002 ff 09  00000001 ea60",
@@ -365,7 +365,7 @@ def test_a_renumbered_member_is_proven() -> None:
     assert "RUNNING was 1 and is now 2" in finding.message
     proof = finding.proof
     assert proof is not None and proof.reader == "old" and proof.old_bytes and proof.new_bytes
-    # id 0 (4 bytes), then the state DONE, whose number changed from 2 to 1. The old reader decodes 1 as RUNNING.
+    # The bytes are id 0 (4 bytes) and the state DONE. Its number changed from 2 to 1. Old readers decode 1 as RUNNING.
     assert proof.old_bytes[:5].hex() == "0000000002" and proof.new_bytes[:5].hex() == "0000000001"
     assert proof.value["state"] == "DONE" and proof.reads["state"] == "RUNNING"
 
@@ -386,7 +386,7 @@ def test_compatible_changes_of_an_open_register() -> None:
 def test_a_closed_register_may_not_change_its_numbers() -> None:
     more = changed(entries((5, "BATCH"), (6, "STREAM"), (60000, "PROBE"), (7, "NEW")), "TaskKind")
     assert [each.rule for each in more] == ["TW916"] and more[0].proof is not None
-    # id 0 (4 bytes), state 0 (1 byte), and kind 7 (2 bytes). The old reader does not know kind 7.
+    # The bytes are id 0 (4 bytes), state 0 (1 byte), and kind 7 (2 bytes). The old reader does not know kind 7.
     assert more[0].proof.reader == "old" and more[0].proof.new_bytes[:7].hex() == "00000000000007"
     assert "found 7, expected TaskKind: BATCH (5)" in more[0].proof.error
     less = changed(entries((5, "BATCH"), (6, "STREAM")), "TaskKind")

@@ -29,7 +29,7 @@ DEFAULTS = {
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
-"""Types that are encoded like int32 except for their size. Their specs have no struct fields."""
+"""Types that differ from int32 only in size or sign. They are not tested inside structs."""
 
 
 def spec_of(kind: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def entry(key: Any = 1, name: Any = "a.b", range: Any = "Low", **more: Any) -> d
 
 
 def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
-    """Write a register as JSON with one entry per line, and read it. Return the rule and line of each problem found."""
+    """Read a register spec from JSON with one entry per line. Return the rule and line of each problem."""
     text = json.dumps(spec).replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"')
     return [(problem.rule, problem.line) for problem in read_spec(text).problems]
 

@@ -132,13 +132,13 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # In order: `small` (255), `large` (2^63), `ratio` (-1.5: sign bit 1, exponent 127, binary fraction 0.1), and three
-    # arrays, each after an int32 count.
+    # `small` is 255, `large` is 2^63, and `ratio` is -1.5 (sign bit 1, exponent 127, binary fraction 0.1). Three arrays
+    # follow, each after an int32 count.
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # In order: digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z), took (-1.5 s),
+    # The fields are digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z), took (-1.5 s),
     # price (12.34: 0x04d2 after an int32 length), fee (-1 unit in 4 bytes), and stamps (count 1).
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}

@@ -51,7 +51,7 @@ SENDER = {0: "", 1: "", 2: "026e 00"}  # version 2 adds the struct sender: name 
 GOLDEN = {
     (0, ""): "",
     (1, "text"): "01 00 03 036869",  # one tagged field: tag 0, 3 bytes, "hi"
-    # One tagged field: tag 1, 6 bytes: 01 (not null), 9 grams, no tagged fields.
+    # One tagged field: tag 1, 6 bytes. Its value is a struct: 01 (not null), 9 grams, and no tagged fields.
     (1, "goods"): "01 01 06 01 00000009 00",
     (2, "text"): "01 00 03 036869",
     (2, "goods"): "01 01 06 01 00000009 00",

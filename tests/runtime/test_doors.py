@@ -30,9 +30,9 @@ NAMES = {
         "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
     },
 }
-"""The names that generated code may import, by module and by the runtime level that added them.
+"""Names that generated code may import. Maps each module to runtime levels, and each level to the names that it added.
 
-Add new names to the runtime level after the newest released level. Only a major version may remove a name.
+Add new names to the level after the newest released level. Only a major version may remove a name.
 """
 
 

@@ -115,9 +115,9 @@ def test_errors() -> None:
 
 
 def held(error: BaseException) -> str:
-    """Return an exception's contexts and causes, and the local variables in tagwire's frames.
+    """Return as text what an exception holds: its contexts and causes, and local variables in tagwire's frames.
 
-    Leave out the arguments of the called function, which the caller already has.
+    Function arguments are left out, because the caller already has them.
     """
     found, chain = [], [error]
     while chain:

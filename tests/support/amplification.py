@@ -1,8 +1,8 @@
-"""Find the inputs that make a decoder use the most memory per byte, from the layouts alone.
+"""Find the inputs for which a decoder uses the most memory per byte of input. The search uses only layouts.
 
 A few bytes can create a whole object, such as a struct of empty fields, or a dict for one empty unknown tag. For each
-array of each message, this module builds an input filled with such elements, and estimates its memory. Tests measure
-only the worst inputs.
+array of each message, this module builds an input filled with such elements, and estimates the memory that decoding
+takes. Tests measure only the worst inputs.
 """
 
 import gc
@@ -25,7 +25,7 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""Optional fields that take less memory per input byte than this are omitted."""
+"""Arrays and nullable structs are left empty if they take less memory than this, in bytes per byte of input."""
 
 Path = tuple[str, ...]
 

@@ -36,7 +36,7 @@ COMMIT = OffsetCommitRequest(
         )
     ],
 )
-"""A message for version 8 with a null, an unknown tag, and a string that is not ASCII."""
+"""An OffsetCommitRequest for version 8. It has a null, an unknown tag, and a string that is not ASCII."""
 
 
 def column(result: Any) -> list[Any]:

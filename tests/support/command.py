@@ -1,4 +1,4 @@
-"""Run `tagwire` commands, in this process or in one of their own."""
+"""Run `tagwire` commands, in this process or in a separate process."""
 
 import subprocess
 import sys

@@ -36,9 +36,9 @@ _GONE: Final = object()
 
 
 def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
-    """Describe how the results of methods differ between the engines for equal messages; None if they don't differ.
+    """Describe the first method whose results differ between the engines, or return None.
 
-    Compare each struct unchanged and with one invalid value.
+    `message` and `equal` must be equal messages. Each struct is compared unchanged, and with one invalid value.
     """
     for one, other in zip(_structs(message), _structs(equal), strict=True):
         changed = with_odd_value(one, random)

@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import Any
 
 HEARTBEAT = bytes.fromhex("0267 00000007 0268 00 00")
-"""HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tags."""
+"""The bytes of a HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tagged fields."""
 
 NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatRequest", "ApiVersionsResponse")
-"""The first class has a UUID field, so its first call imports a module while other threads run."""
+"""The messages to call. MetadataRequest has a UUID field. Its first call imports a module while other threads run."""
 
 
 def call_of(name: str) -> Callable[[], object]:

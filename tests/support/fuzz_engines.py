@@ -54,9 +54,9 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Decode a message. Compare the engines' object methods or their JSON, chosen at random.
+    """Decode a message, and compare either the engines' object methods or their JSON, at random.
 
-    Describe the first difference, or return None.
+    If the data begins with a brace, also read it as JSON. Return a description of the first difference, or None.
     """
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference

@@ -4,7 +4,8 @@
 Kafka's own classes, or else from the independent encoder; tagwire only annotates them.
 
 `golden_bytes/` contains Kafka's messages, and each subfolder contains the messages of a draft. There is a file for each
-message, with a section for each version. In files of drafts, each version has a second section without any field set:
+message, with a section for each version. In files of drafts, each version has a second section without any field set. A
+section looks like this:
 
     === version 3: where the bytes come from
     json {"the": "value", "in": "the lossless JSON form"}
@@ -167,9 +168,9 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key, which is highest for the best case.
+    """Return a sort key for a case. The best case has the highest key.
 
-    The best cases are complete and have up to 1,500 bytes. Incomplete cases are next, and longer cases last.
+    Cases of up to 1,500 bytes are better than longer cases. Among them, those with every field set are best.
     """
     size = len(row["hex"]) // 2
     fits = size <= 1500

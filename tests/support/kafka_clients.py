@@ -59,7 +59,7 @@ async def main():
 asyncio.run(main())
 """,
 }
-"""Programs, keyed by the name of the Python module that each program requires."""
+"""Maps the name of a client's Python module to the program that uses this client."""
 
 
 def printed_by(client: str, bootstrap: object) -> list[str]:

@@ -36,7 +36,7 @@ class Alarm(NamedTuple):
     what: str
 
 
-# The changes between consecutive releases that Kafka's checker rejects, from 3.0 to the trunk of October 2024. The
+# Changes that Kafka's checker rejects. Consecutive releases were compared, from 3.0 to the trunk of October 2024. The
 # checker is from commit 1eb7644 (with a crash fixed). RequestHeader is omitted, because the checker always rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
@@ -158,7 +158,7 @@ _REWORDED: Final = (
     ),
     (r"tag (\d+) was .*", "the field with tag {0}, {paths}, was renamed or replaced"),
 )
-"""Pairs of a pattern for a message of `tagwire breaking`, and its text in docs/kafka-history.md."""
+"""Each pair has a pattern for messages of `tagwire breaking`, and the text for them in docs/kafka-history.md."""
 
 
 def _in_place_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:

@@ -76,7 +76,7 @@ ODD_VALUES: Final = (*_NUMBERS, *_TEXTS, *_BUFFERS, *_COLLECTIONS, *_TAGS, *_OTH
 
 
 def with_odd_value(message: Any, random: Random) -> Any:
-    """Return a copy of `message` with one value, at any depth, replaced by an invalid or unusual value, or deleted."""
+    """Return a copy of `message` with one change at any depth: a value is deleted, or becomes invalid or unusual."""
     return _struct(message, random)
 
 

@@ -1,6 +1,7 @@
-"""Make the bytes of connections, and network captures in the pcap format: Ethernet, IPv4, a TCP segment per packet.
+"""Make the bytes of connections, and network captures in the pcap format.
 
-The layouts are from the pcap Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
+A packet has an Ethernet header, an IPv4 header, and one TCP segment. The layouts are from the pcap Internet-Draft
+(draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """
 
 import socket

@@ -16,9 +16,9 @@ KINDS = {"index", "timeindex", "txnindex"}
 
 
 class RandomLog:
-    """A log of `batches` batches with the formats `magics`, in this order.
+    """A log of `batches` batches. Each format in `magics` has an equal share of the batches, in this order.
 
-    For every fourth seed, some transactions stay open.
+    For every fourth seed, open transactions are not ended.
     """
 
     def __init__(self, seed: int, magics: tuple[str, ...] = ("v2",), batches: int = 60) -> None:
@@ -61,7 +61,10 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """Append a batch or end a transaction. Producer 0 has no ID, 1 and 2 are idempotent, 3 to 5 transactional."""
+        """Append a batch or end a transaction.
+
+        Producer 0 has no ID. Producers 1 and 2 are idempotent, and 3 to 5 are transactional.
+        """
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)

@@ -47,8 +47,8 @@ def proofs(*words: str) -> list[tuple[str, str]]:
 def test_set_without_headers_uses_kafkas_headers(project: Path) -> None:
     commit(project)
     give_old_header(project, "Request")
-    # The old bytes begin with API key 7, version 0, correlation ID 7 and client ID "a". The new bytes begin with
-    # request header 0, which has no client ID.
+    # The proof's old bytes begin with API key 7, version 0, correlation ID 7 and client ID "a". Its new bytes begin
+    # with request header 0, which has no client ID.
     assert proofs("--against", "HEAD") == [
         ("0007 0000 00000007 000161".replace(" ", "") + NONCE, "0007000000000007" + NONCE)
     ]
@@ -67,7 +67,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     assert proofs() == []  # fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
-    # The old and the new request header have magic -2, API key 7 and version 0. The old one also has tenant 0.
+    # The old and the new request header begin with magic -2, API key 7 and version 0. In the old one, tenant 0 follows.
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
     # Response header 0 has no fields, and header 1 has the field node, with the value 9.
     response = (NONCE, "0009" + NONCE)

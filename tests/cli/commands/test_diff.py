@@ -161,7 +161,7 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
 
 
 def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
-    """Check that the default size is 8 bytes in version 0: an int32 ID, and the int32 count of an empty array.
+    """Check that a default message takes 8 bytes in version 0: an int32 ID, and the int32 count of an empty array.
 
     Version 1 has no default size: one alternative of its union is required, so a default message can't be encoded.
     """

@@ -196,7 +196,7 @@ def whole_conversations() -> list[Frame]:
 
 
 def pcap(frames: list[Frame]) -> bytes:
-    """Return a pcap file of the frames as TCP segments in raw IP packets, with a connection for each exchange."""
+    """Return a pcap file of the frames, in TCP segments and raw IP packets. Each exchange has its own connection."""
     out = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 101))
     for number, frame in enumerate(frames):
         ports, hosts = [20000 + number // 2, 9092], [b"\x0a\0\0\x01", b"\x0a\0\0\x02"]

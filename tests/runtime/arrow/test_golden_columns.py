@@ -77,7 +77,7 @@ def by_message() -> dict[Any, list[Sample]]:
 
 @pytest.mark.thorough
 def test_all_versions_in_one_array() -> None:
-    """The columns must be the union of all fields. A field that a row's version doesn't have must have its default."""
+    """Columns must include every version's fields. If a row's version lacks a field, its value must be the default."""
     for cls, found in by_message().items():
         numbers = pa.array([sample.version for sample in found], pa.int16())
         data = pa.array([sample.data for sample in found], pa.binary())

@@ -125,7 +125,7 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
 def test_deleted_struct_is_reported_as_missing() -> None:
     """Encoding must fail for a deleted struct, but not for a default struct that was never accessed.
 
-    The slot of the attribute is empty in both cases.
+    The encoder must distinguish them, although the attribute's slot is empty in both cases.
     """
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)

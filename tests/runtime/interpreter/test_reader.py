@@ -45,7 +45,7 @@ FULL = PollRequest(
     rack=Rack(label="r"),
     unknown_tags={2: b"weight", 9: b""},
 )
-# The bytes of version 2, computed by hand from the rules of Kafka's wire format.
+# The bytes of FULL in version 2, computed by hand from the rules of Kafka's wire format.
 FULL_V2 = " ".join(
     [
         "03",  # topics: compact count 3, which is 2 topics

@@ -18,8 +18,8 @@ def foo_response(**options: Any) -> Schema:
 
 VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
 
-# With its int16 length, "ab" takes 4 bytes, and "x" takes 3. The zig-zag varint of n is 2n.
-# If `counts_tag` is true, an optional field's length includes the two-byte tag: "ab" has length 6, "x" has length 5.
+# Each case: options, bytes, value. With its int16 length, "ab" takes 4 bytes, and "x" takes 3. The zig-zag varint of n
+# is 2n. If `counts_tag` is true, an optional field's length includes the two-byte tag: it is 6 for "ab" and 5 for "x".
 EXAMPLES = [
     ({}, "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff", VALUE),
     ({"length_varint": "unsigned"}, "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff", VALUE),

@@ -84,7 +84,7 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     # an empty batch has no records to abort
     ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
-    # the marker has no record that says whether it is a commit or an abort
+    # the marker has no record, so nothing says whether it is a commit or an abort
     ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),
     (
         [

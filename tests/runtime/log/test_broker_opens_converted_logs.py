@@ -1,6 +1,7 @@
 """Start a Kafka broker with converted logs, and read the original records from them with Kafka's client.
 
-If `tagwire_spark` is installed, its logs are tested, too. These tests take half a minute, and need Java 17 and Maven.
+If `tagwire_spark` is installed, logs that it writes are tested, too. These tests take half a minute, and need Java 17
+and Maven.
 """
 
 import shutil

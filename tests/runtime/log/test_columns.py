@@ -108,7 +108,7 @@ def test_v3_is_detected(tmp_path: Path) -> None:
 
 
 def test_bytes_that_fit_two_formats(tmp_path: Path) -> None:
-    """A v2 batch must be read as v2, even if a byte of its leader epoch is 3 where v3 has its magic byte."""
+    """A v2 batch must be read as v2, even if a byte of its leader epoch looks like the magic byte of v3."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
     path = tmp_path / "segment"
     path.write_bytes(batch.encode() * 3)

@@ -18,7 +18,7 @@ UPGRADE = "kafka28/alpha-upgrade2-0"
 SEGS = "kafka28/alpha-m0-segs-0"
 EMPTIED = "kafka4/alpha-compact-txn-0"
 ANY = Limits(decompression_ratio=1 << 20)
-"""With zstd, some of these repetitive logs exceed the default limit on the decompression ratio."""
+"""Limits that allow a high decompression ratio. With zstd, some of these repetitive logs exceed the default limit."""
 
 
 def converted(source: Path, target: Path, conversion: Conversion) -> list[ConvertReport]:
@@ -74,7 +74,7 @@ def test_new_batch_sizes_keep_original_timestamps_under_append_time(
 ) -> None:
     """Original timestamps must be kept, or reported as losses if the new batch can't store them.
 
-    An uncompressed v1 batch can't store them, because its only timestamp is then the append time.
+    An uncompressed v1 batch can't store them: with append times, its only timestamp is the append time.
     """
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
@@ -251,7 +251,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     ("one", "other", "expected"),
     [
         ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-        # each disk's checkpoint still lists a partition that is now on the other disk
+        # each checkpoint has an outdated entry (t 1 9, t 0 8) for a partition that is now on the other disk
         ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),
         ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
     ],

@@ -35,7 +35,7 @@ def miscounted(first: int) -> bytes:
 
 
 def backward(first: int) -> bytes:
-    """Return an empty batch whose last offset (as a delta at byte 23) precedes its first. Its checksum is valid."""
+    """Return an empty batch with an invalid last offset delta (at byte 23) of -1. Its checksum is valid."""
     data = batch(first)
     return resealed(data[:8] + struct.pack(">i", 49) + data[12:23] + struct.pack(">i", -1) + data[27:57] + bytes(4))
 
@@ -90,7 +90,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Logs in which batches after damage are accepted only because they extend to the end of the file."""
+"""Damaged logs. The batches after the damage are accepted only because they extend to the end of the file."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -132,7 +132,7 @@ def test_zeros_after_a_batch_do_not_confirm_it() -> None:
 
 
 def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
-    """A batch after a batch with a higher offset is lost, because it may be part of a damaged value."""
+    """If an earlier batch has a higher offset, a batch after damage is skipped: it may be part of a damaged value."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])

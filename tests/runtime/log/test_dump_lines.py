@@ -56,9 +56,9 @@ def test_native_lines_equal_python_lines(format: str, codec: str) -> None:
 
 
 def test_logs_from_seeds() -> None:
-    """Compare C and Python on logs with append times, delete horizons, markers and null values.
+    """Compare native and Python code on logs with append times, delete horizons, markers and null values.
 
-    C code must leave batches of magic 1 to Python.
+    The native code must leave batches of magic 1 to Python.
     """
     for seed in range(10):
         for batch in RandomLog(seed, ("v1", "v2")).batches:
@@ -89,7 +89,7 @@ def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_of_every_length() -> None:
-    """Try each base64 digit at each position, because C encodes six bytes at a time, and then the remaining bytes."""
+    """Try each base64 digit at each position. Native code encodes six bytes at a time, and then the remaining bytes."""
     random = Random(64)
     values = [random.randbytes(size) for size in range(41) for _ in range(5)]
     values += [sum(digit << 6 * (7 - index) for index in range(8)).to_bytes(6) for digit in range(64)]

@@ -1,7 +1,7 @@
 """Check that tagwire and Kafka's own cleaner keep the same records in brokers' logs and random logs.
 
-These tests need Java 17 and Maven, like test_broker_opens_converted_logs.py. The cleaner runs until nothing changes, at
-most three times; tagwire runs once.
+These tests need Java 17 and Maven, like test_broker_opens_converted_logs.py. tagwire compacts each log once. Kafka's
+cleaner runs until nothing changes, up to three times.
 """
 
 import os

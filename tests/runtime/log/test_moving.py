@@ -104,7 +104,7 @@ def test_batches_that_native_code_does_not_move() -> None:
 def test_damaged_records_are_left_to_python() -> None:
     """Change a byte of a batch, and correct its checksum.
 
-    C code must either reject the batch, or move exactly the records that Python reads.
+    The native code must either reject the batch, or move exactly the records that Python reads.
     """
     pick, rejected = Random(3), 0
     for batch in samples():

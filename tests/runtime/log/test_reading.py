@@ -167,7 +167,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
-    """A v3 batch must be read as v3 even if byte 16, in its checksum, equals the magic byte of an older format."""
+    """A v3 batch must be read as v3, even if a byte of its checksum looks like the magic byte of an older format."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
         records = [

@@ -1,4 +1,4 @@
-"""Run `verify` and `salvage` on a small segment with each byte flipped in turn, and cut off at each length."""
+"""Run `verify` and `salvage` on a damaged small segment: each byte is flipped in turn, or the end is cut off."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

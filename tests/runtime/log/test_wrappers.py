@@ -1,4 +1,4 @@
-"""Test wrappers (compressed messages of magic 0 and 1): the offsets inside, and damage that checksums don't detect.
+"""Test wrappers (compressed messages of magic 0 and 1): their records' offsets, and damage that checksums don't detect.
 
 The expected offsets are the ones that DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch returns.
 """
@@ -105,7 +105,7 @@ def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
 
 
 def bent(magic: int) -> bytes:
-    """Return a compressed batch of records 3 to 5. Its compressed data has an inverted byte; its checksum is valid."""
+    """Return a compressed batch of records 3 to 5. A byte of its data is inverted, but its checksum is valid."""
     if magic < 2:
         return wrapper(5, magic, *((0, 1, 2) if magic else (3, 4, 5)), bend=20)
     records = [Record(3 + index, 5, None, b"v%d" % index * 20) for index in range(3)]

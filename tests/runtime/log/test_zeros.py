@@ -36,7 +36,7 @@ def found(data: bytes, format: str) -> list[Any]:
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
     """Return whole and truncated batches, zeros and other bytes in random order.
 
-    Some batches also begin with zeros, because a batch begins with its base offset, an int64 that may be small.
+    Whole batches can begin with zeros, too: their first field is the base offset, an int64.
     """
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):

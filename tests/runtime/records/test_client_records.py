@@ -21,7 +21,7 @@ from tagwire.records import (
 from tagwire.records.headers import CODECS
 from tagwire_generator.syntax.spec_schema import schema
 
-# header 1: length 3, keyLen 1, "h", value "v"; header 2: length 1, keyLen 0 (empty key), empty value
+# Two headers: key "h" with value "v" (length 3, keyLen 1), and an empty key with an empty value (length 1, keyLen 0).
 BYTES = bytes.fromhex("03 01 68 76  01 00")
 
 

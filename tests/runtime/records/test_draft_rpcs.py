@@ -1,6 +1,7 @@
-"""Test Produce and Fetch of the drafts. Versions 0 to 2 are as in Kafka; version 3 has records in the draft's format.
+"""Test the Produce and Fetch messages of KIP-82's draft (with int32 header keys) and KIP-87's draft.
 
-No broker ever supported version 3, so its golden bytes were computed by hand.
+Versions 0 to 2 are as in Kafka. Version 3 has records in the draft's format. No broker ever supported version 3, so its
+golden bytes were computed by hand.
 """
 
 from types import ModuleType
@@ -36,8 +37,9 @@ def test_the_layouts_are_those_of_the_released_versions(name: str, draft: Module
         assert cls.header_version(version) == (1 if name.endswith("Request") else 0)
 
 
-# The fields are offset (8), size (46 or 25 bytes), CRC, magic byte (2), attributes, timestamp (300), key ("k"), headers
-# (only in kip82-int: {1: "a", 2: ""}), and value ("vv"). Attribute bit 4 marks headers, bit 5 a tombstone.
+# A message in each format. Its fields are offset (8), size (46 or 25 bytes), CRC, magic byte (2), attributes, timestamp
+# (300), key ("k"), headers (only in kip82-int: {1: "a", 2: ""}), and value ("vv"). Attribute bit 4 marks headers, bit 5
+# a tombstone.
 KIP82_INT = (
     "0000000000000008 0000002e be0f1663 02 10 000000000000012c 00000001 6b"
     "00000011 00000001 00000001 61 00000002 00000000 00000002 7676"

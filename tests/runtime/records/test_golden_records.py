@@ -147,7 +147,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             ),
         },
     ),
-    # batchLength is 62 (hex 3e): 49 bytes of header fields, the record's length byte, and 12 bytes (zig-zag: hex 18).
+    # batchLength is 62 (hex 3e): 49 bytes of header fields, 1 byte for the record's length (12, zig-zag: hex 18), and
+    # the 12 bytes of the record.
     (
         "v2",
         "a record",
@@ -163,8 +164,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # batchLength is 45 (hex 2d): 33 bytes of header fields (the timestamp 300 is ac 02), the record's length byte, and
-    # 11 bytes (zig-zag: hex 16). The record has no attributes, because bit 7 of the batch's attributes is set.
+    # batchLength is 45 (hex 2d): 33 bytes of header fields (the timestamp 300 is ac 02), 1 byte for the record's
+    # length (11, zig-zag: hex 16), and the 11 bytes of the record. The record has no attributes, because bit 7 of the
+    # batch's attributes is set.
     (
         "v3",
         "a record",
@@ -180,8 +182,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # batchLength is 54 (hex 36): 41 bytes of header fields (the missing timestamp, -1, takes 10), the record's length
-    # byte, and 12 bytes (zig-zag: hex 18).
+    # batchLength is 54 (hex 36): 41 bytes of header fields (the missing timestamp, -1, takes 10), 1 byte for the
+    # record's length (12, zig-zag: hex 18), and the 12 bytes of the record.
     (
         "v3",
         "attributes, no timestamp",
@@ -189,7 +191,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # batchLength is 45 (zig-zag: hex 5a): 32 bytes of header fields (the missing timestamp, -1, takes 1), and 13 bytes.
+    # batchLength is 45 (zig-zag: hex 5a): 32 bytes of header fields (the missing timestamp, -1, takes 1), and 13
+    # bytes for the record and its length, as above.
     (
         "v3-zigzag",
         "attributes, no timestamp",

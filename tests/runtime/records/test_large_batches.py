@@ -31,7 +31,7 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     ("source", "to", "codec"),
     [
         *((source, to, "none") for source in ("v1", "v2", "v3") for to in _FORMATS),
-        # Conversion to v1 creates a wrapper, to v3 a batch, and to kip82-int a wrapper with headers.
+        # With compression, v1 is tested as a wrapper, v3 as a batch, and kip82-int as a wrapper with headers.
         *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),
     ],
 )

@@ -235,7 +235,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Commit a write between two steps of a second write: checking the log, and linking the manifest.
+    """Commit a first write after a second write has checked the log, but before it links its manifest.
 
     The second write must be rejected if its rows have offsets. Otherwise, the rows must be appended.
     """
@@ -490,7 +490,7 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
 
 
 def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a commit succeeds if its link is created, but the reply is lost and an error is reported."""
+    """Check that a commit succeeds if its link was created, but an error is reported because the reply was lost."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

@@ -539,7 +539,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 
 
 def test_users_without_write_permission(bucket: Bucket) -> None:
-    """Check that a write is rejected at once, and that a read reports that another user must finish the commit."""
+    """For users without write permission, a write must fail at once, and a read must report an unfinished commit."""
 
     def denied(_: int, sent: str) -> bool:
         if sent.startswith(("put", "copy", "delete")):

@@ -1,7 +1,7 @@
-"""Run a read, a write and jobs with speculation, on two workers with different host names, as Spark requires.
+"""Run a read, a write and jobs with Spark's speculative execution of tasks.
 
-The first attempt of a task pauses until a second attempt has finished. In one job, the first attempt kills
-its executor instead.
+Speculation needs two workers with different host names. The first attempt of a task pauses until a second attempt has
+finished. In one job, the first attempt kills its executor instead.
 """
 
 import os

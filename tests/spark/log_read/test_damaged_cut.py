@@ -50,7 +50,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-# The position of the damaged byte: batch length (8 and 11), magic (16), checksum (17), last offset delta (23).
+# A byte of a batch header is damaged: in the length (8 and 11), magic (16), checksum (17) or last offset delta (23).
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])

@@ -1,4 +1,4 @@
-"""Check that missing segments fail a batch read, except in compacted logs and outside the requested range."""
+"""Check that missing segments in the requested range fail a batch read, unless the log is compacted."""
 
 from pathlib import Path
 from typing import Any

@@ -19,7 +19,7 @@ from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.thorough
 STEP = 16384
-"""The number of bytes between index entries: a producer's default batch size."""
+"""The distance between index entries in bytes. It equals a producer's default batch size."""
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:

@@ -74,7 +74,7 @@ def test_share_of_a_limit_is_proportional_to_the_backlog(tmp_path: Path, others:
 
 
 def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that each search of a growing log without an index reads only new headers, unless the log was truncated."""
+    """A search for the log's end without an index must read only new headers, unless the log was truncated."""
     path = segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(50)))
     reader, read, span = stream(tmp_path), list[int](), Scan.span
 
@@ -301,7 +301,7 @@ def test_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check that a failed micro-batch is repeated with equal rows, and that a later loss of its records is an error."""
+    """Check that a failed micro-batch is repeated with equal rows. If records are lost later, a restart must fail."""
     logs = tmp_path / "logs"
     logs.mkdir()
     segment(logs / "t-0", 0, batch(0))

@@ -46,7 +46,7 @@ def times(**of: int) -> str:
 
 @pytest.mark.parametrize(("time", "offset"), [(0, 0), (10, 0), (11, 1), (20, 1), (21, 3), (31, 5), (41, 7), (50, 7)])
 def test_time_selects_the_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) -> None:
-    """Check that reading starts at the first record with at least this time, even if later records have lower times."""
+    """A time must select the first record with this or a later timestamp, even if records after it are earlier."""
     other = [(1, n) for n in range(8)]
     assert read(folder, startingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset, 8)] + other
     assert read(folder, endingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset)] + other

@@ -126,7 +126,7 @@ def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 def test_damage_after_the_requested_batches(tmp_path: Path, damaged: Callable[[bytes], bytes], count: int) -> None:
     """Damage after the requested range must be ignored in the last segment, and fail the read in other segments.
 
-    Segments of a few batches are read in Python, and larger ones natively.
+    Both a small and a large segment are tested: Python reads small segments, and native code reads large ones.
     """
     segment(tmp_path / "t-0", 0, batch(0), damaged(batch(3, count=count)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]

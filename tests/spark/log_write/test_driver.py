@@ -101,7 +101,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 def can_stand_together(before: str, format: str) -> bool:
     """Return whether a write in `format` can append to a log in the format `before`.
 
-    The writer recognizes v0 to v3 by their magic byte, unless `format` has the same magic byte.
+    It can if `before` is v0 to v3, which the writer recognizes by the magic byte, and `format` has another magic byte.
     """
     has_format = before in ("v0", "v1", "v2", "v3")
     return has_format and format_of(before).magic != format_of(format).magic
@@ -253,7 +253,7 @@ def test_alternating_partitions_give_full_batches(
 
 
 def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
-    """If rows alternate between many partitions, only a few files may be open at once. Each row is a batch."""
+    """If rows alternate between many partitions and each row is a batch, only a few files may be open at once."""
     open_files = []
 
     def batches() -> Iterator[Any]:

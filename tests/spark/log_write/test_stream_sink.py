@@ -103,7 +103,7 @@ class Stop(BaseException):
 
 @pytest.mark.thorough
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Stop a commit before each of its steps. The repeated batch and the next batch must each be written once."""
+    """Stop a commit before each of its steps, and repeat it. Its batch and the next one must each be written once."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))

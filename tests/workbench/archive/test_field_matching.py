@@ -29,7 +29,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
         (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
         (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
         (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
-        # A field of the same name at another position is a different field.
+        # Old was renamed to New. Version 2 adds a different field that is also named Old.
         (data("1-2", field("New"), field("Old", "int8", versions="2+")), data("0-1", field("Old")), {"Old": "New"}),
         # Tagged fields match by tag.
         (

@@ -105,7 +105,7 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
         ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
         ({}, {}, {}),
         ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
-        # An unstable version of the older spec is stable in the newer spec.
+        # A version that is unstable only in the older spec is stable in the result.
         ({}, {"latestVersionUnstable": True}, {}),
         ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
         ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),

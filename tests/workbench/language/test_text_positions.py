@@ -3,7 +3,8 @@ import pytest
 from tagwire_workbench.language.text_positions import Encoding, Position, TextPositions
 
 TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
-# Offsets in TEXT: a 0, \n 1, " 2, the emoji 3, the accented letter 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
+# The characters of TEXT and their offsets:
+# a 0, \n 1, " 2, the emoji 3, the accented letter 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
 
 
 @pytest.mark.parametrize(

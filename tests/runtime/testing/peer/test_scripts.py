@@ -83,7 +83,7 @@ def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
         2,
         2,
         26,
-    )  # offset 26 is after the first request: 4 bytes for its size, 10 for the header, and 12 for the body
+    )  # the second request is at offset 26: the first has a size (4 bytes), a header (10) and a body (12)
     assert str(second.address) == "broker.example:9092"
     assert second.frame == framed(BEAT, 4)[4:]
 

@@ -1,6 +1,6 @@
 """Let Kafka's own message classes read and write mutations.
 
-Kafka must read valid mutations and write the same bytes. It must accept an invalid mutation exactly if tagwire's
+Kafka must read valid mutations and write the same bytes. It must accept an invalid mutation if and only if tagwire's
 lenient reader does, with one exception: Kafka rejects a tag that is only defined in other versions.
 """
 
