@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tagwire.records.building import BatchBuilder
 
 _IGNORED: Final = "ignore_message_attributes"
-"""The name of the batch's attribute bit for records without an attributes byte."""
+"""The name of the attribute bit, in a batch header, that means "the records have no attributes byte"."""
 _INTEGERS: Final = ("base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
 

@@ -1,8 +1,8 @@
 """Records as producers and consumers see them, with the additions of KIP-82 and KIP-87.
 
 KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
-strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If
-a key is an enum member with a codec, the codec encodes and decodes the values of that key.
+strings or, in KIP-82's first draft, int32 numbers. A string key can have several headers. Setting an int key replaces
+its value. If a key is an enum member with a codec, the codec encodes and decodes the values of that key.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -87,7 +87,7 @@ class _ClientRecord:
 
 
 _ALWAYS: Final = object()
-"""A default in `_SHOWN` that no attribute equals, so `repr` always shows the attribute."""
+"""The default, in `_SHOWN`, of attributes that `repr` always shows. No attribute value equals it."""
 
 
 class ProducerRecord(_ClientRecord):
@@ -119,9 +119,9 @@ class ProducerRecord(_ClientRecord):
     ) -> None:
         """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
-        With `allow_reserved`, `headers` may contain reserved int keys (KIP-82). `format`, the record format to send,
-        determines the type of empty `headers`. Raises EncodeError for a null value with `tombstone=False`, because old
-        readers would treat the record as a delete.
+        With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. `format` is the record format to
+        send. It determines whether empty `headers` have string or int keys. Raises EncodeError for a null value with
+        `tombstone=False`, because old readers would treat the record as a delete.
         """
         self.topic = topic
         self.value = value

@@ -140,7 +140,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return the builder arguments that keep the batch's unnamed attribute bits and the key of a wrapper message.
+        """Return builder arguments to keep attribute bits that the format doesn't name, and a wrapper message's key.
 
         If the new batch can't store them, return {} and report them as losses.
         """
@@ -188,7 +188,7 @@ class _Conversion:
         return {}
 
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `name` is in `names`. If not, report the loss of `lost`, or of `value` if `lost` is None."""
+        """Return whether `name` is in `names`. If not, report a loss: of `lost` or, if that is None, of `value`."""
         if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in names

@@ -3,8 +3,8 @@
 The name of a field determines its role. Any format that uses the names in `VOCABULARY` can be read, built and
 converted.
 
-There are two kinds of format. In the first, a batch has a header, followed by an array of records. In the second, the
-message set formats, a batch is a message: a single record, or a wrapper whose value contains other messages.
+There are two kinds of format. In most formats, a batch is a header, followed by an array of records. In message set
+formats, a batch is a message: either a single record, or a wrapper whose value contains other messages.
 """
 
 from functools import cached_property
@@ -44,7 +44,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""For each role, the names of the field in Kafka and in proposals."""
+"""For each role, the names that a field with this role has in Kafka and in proposals."""
 
 _PACKED: Final = "payload"
 

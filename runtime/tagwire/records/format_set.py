@@ -81,9 +81,9 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
-        Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). Formats with
-        a different position are left out if the batch would be longer than the data, unless none would be left. `left`
-        is the number of bytes from `pos` to the end of the data; None if `header` contains all of the data.
+        Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). A format with
+        another position is left out if its batch would be longer than the data. If that leaves no format, all are
+        returned. `left` is the number of bytes from `pos` to the end of the data; None if `header` contains all data.
         """
         if self.alone is not None:
             return [self.alone]
@@ -150,9 +150,9 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """A regular expression that matches the offset (below 2^56), length and magic byte at the start of a batch.
+        """A regular expression that matches the start of a batch: an offset below 2^56, the length and the magic byte.
 
-        None if the length is not at byte 8 in every format.
+        None if any format has its length elsewhere than at byte 8.
         """
         patterns = []
         for each in self.formats:

@@ -27,9 +27,9 @@ _ITEM = "headers"
 class Headers:
     """The headers of a record, in order. A key may occur several times.
 
-    `encoding` names the record format of the bytes: `kip82-str`, which has neither a count nor null values, or `v2` or
-    `v3`, which begin with a count. A `ProducerRecord`'s headers have no format yet, so a null value raises an error
-    only when the bytes are requested in a format without nulls. A `ConsumerRecord`'s headers can't be changed.
+    `encoding` names the record format of the bytes. `kip82-str` has neither a count nor null values. `v2` and `v3`
+    begin with a count, and allow null values. A `ProducerRecord`'s headers have no format yet, so they accept a null
+    value, and `as_bytes` raises EncodeError in a format without nulls. A `ConsumerRecord`'s headers can't be changed.
     """
 
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")

@@ -1,11 +1,11 @@
 """Read messages of magic 0 and 1, single or in a wrapper.
 
-A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
-absolute. In magic 1, they are relative, and the wrapper has the offset of its last message. Some clients write a
-wrapper with offset 0 and messages with offsets 0, 1, 2 and so on; as in Kafka, these offsets are not changed. With
-append time, the wrapper's timestamp applies to all its messages. Old converters have written messages of magic 0 into
-wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31, KIP-32, KAFKA-5365, and
-DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
+A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the messages inside have
+absolute offsets. In magic 1, their offsets are relative, and the wrapper has the absolute offset of its last message.
+Some clients write a wrapper with offset 0 and messages with offsets 0, 1, 2 and so on; as in Kafka, these offsets are
+not changed. If a wrapper has an append time, it applies to all its messages. Old converters have written messages
+of magic 0 into wrappers of magic 1, and vice versa; only lenient readers accept them. Sources: KIP-31, KIP-32,
+KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Callable, Iterator

@@ -18,8 +18,8 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
     """Yield chunks of JSON lines, one line per record. Each line begins with `header`, the JSON that all lines share.
 
     With `is_text`, a line consists of tab-separated fields instead. Its last field lists the attributes that are set,
-    first those of the batch (`header`), then those of the record. The generator returns None if it has formatted all
-    records; otherwise, the number of formatted records.
+    first those of the batch (`header`), then those of the record. If native code does not support
+    a record, the generator ends. Its return value is the number of formatted records; None means all.
     """
     lines = _native()
     found = None if lines is None else native_source(batch)

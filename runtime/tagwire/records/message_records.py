@@ -112,10 +112,11 @@ def convert_records(
     """Return a copy of the message with its records converted, and the losses.
 
     `to` is the new record format, or a message version that uses this format. `version` and `format` describe the
-    current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or, in a response,
-    an older format. Truncated batches, and batches that the new format can't represent (markers, empty batches), are
-    left out and reported as losses. Other fields are copied unchanged. With `on_loss="error"`, the first loss raises
-    EncodeError. Raises DecodeError for invalid records, and the same errors as `decode_records`.
+    current records, as in `decode_records`. Batches that already have the new format are not changed. In a response,
+    batches of older formats are not changed either. If any batch is converted, a truncated batch is left out, and so
+    are batches that the new format can't represent (markers, empty batches). Such batches are reported as losses. Other
+    fields are copied unchanged. With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for
+    invalid records, and the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")

@@ -66,9 +66,9 @@ class Movable:
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return a batch's records in a form that native code can move; None if they must be read as objects.
 
-    `Movable.facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
-    `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
-    that can't be decompressed or has a wrong record count.
+    `lasts` is a buffer of ascending int64 offsets. Records with these offsets are marked as IS_LAST in `Movable.facts`.
+    With `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a
+    batch that can't be decompressed or has a wrong record count.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -122,7 +122,8 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the data needed, besides the records, to rebuild a batch; None if the rebuilt bytes would differ.
 
     The batch is rebuilt once as a test. `latest` is the highest timestamp that an Arrow column can store, in
-    milliseconds since 1970. Raises DecodeError for records that can't be read.
+    milliseconds since 1970. If any timestamp is outside the column's range, the result contains all of them.
+    Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None

@@ -1,7 +1,7 @@
-"""The native engine's plans for a record format: for batch headers, records, and the messages inside wrappers.
+"""The native engine's plans for a record format. A plan encodes and decodes one layout in native code.
 
-A plan encodes and decodes one layout in native code. A format that the native engine does not support has no plans, and
-the interpreter is used.
+There are plans for batch headers, for records, and for the messages inside wrappers. A format that the native engine
+does not support has no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""The attribute bits that the encoder computes, with their rules and `Record` fields."""
+"""The attribute bits that the encoder computes. For each bit: a rule, and the `Record` fields that it depends on."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The defaults of the `Record` fields that a format may lack."""
 
@@ -40,9 +40,9 @@ class Plans:
     """The native engine's plans for a format's batch header and records. A plan is None if it isn't supported."""
 
     header: "Plan | None" = None
-    """The plan for a batch, with its records as a single bytes field; in message set formats, for a whole message."""
+    """The plan for a batch whose records are a single bytes field; in message set formats, for a whole message."""
     records: "Elements | None" = None
-    """The plan for the records that follow a batch header; in message set formats, for a series of whole messages."""
+    """The plan for the records after a batch header; in message set formats, for a series of whole messages."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format
@@ -240,9 +240,9 @@ def _unreadable(index: int, pos: int, elements: int, good: "Good") -> Iterator[R
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size in bytes of a batch of the collected records.
+    """Return the size in bytes of a v2 batch with the collected records. Return None for other formats.
 
-    Return None if the collected bytes are unusable because the base offset or timestamp has changed.
+    Also return None if the base offset or timestamp has changed, because the collected bytes depend on both.
     """
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None

@@ -73,10 +73,10 @@ def open_records(
 ) -> Trace:
     """Add the batches in a message to its trace, below their records fields, and return the trace.
 
-    `message` is the class of the traced message; for a frame, of the message after the header. `format` overrides the
-    record format that the spec names. If the last batch of a response is truncated, it is shown as plain bytes. Invalid
-    batches are shown up to the error, and the first error becomes `Trace.error`; the rest of the message is still
-    shown. Raises FormatError for an unknown format.
+    `message` is the class of the traced message. In a frame, that is the message after the header. `format` overrides
+    the record format that the spec names. If the last batch of a response is truncated, it is shown as plain bytes.
+    Invalid batches are shown up to the error, and the first error becomes `Trace.error`; the rest of the message is
+    still shown. Raises FormatError for an unknown format.
     """
     if traced.version is None or traced.version not in message.VERSIONS or not has_records_field(message):
         return traced

@@ -43,11 +43,11 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int, tuple[int, int, bool], bool] | None:
-    """Return a batch's records as arguments for `tagwire._records`; None if they must be read in Python.
+    """Return a batch's records as arguments for functions of `tagwire._records`; None if Python must read them.
 
-    The arguments are the (decompressed) bytes, the positions where the records begin and end, the record count,
+    The arguments are the decompressed bytes, the positions where the records begin and end, the record count,
     `Walk.bases`, and whether the records have attributes. The result is None if native code does not support the
-    records or the limits, and for a batch that is too short or can't be decompressed.
+    records or the limits, if the batch is too short, or if it can't be decompressed.
     """
     quick = batch._quick  # pyright: ignore[reportPrivateUsage]
     if quick is not None and (found := quick.source_of(batch)) is not None:

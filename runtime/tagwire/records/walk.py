@@ -170,7 +170,7 @@ class Walk:
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: "Good | None" = None) -> Iterator[Record]:
-        """Use the layout interpreter to read and yield the records, starting with number `index`.
+        """Yield the records from number `index` on, which begins at `pos`. The layout interpreter reads them.
 
         `elements` is the number of array elements that already count towards the limit. If native code has rejected
         record `index`, `good` describes the array elements that are known to be valid.

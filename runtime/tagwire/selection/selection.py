@@ -63,7 +63,7 @@ class Selection:
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its last field.
 
-        A struct that is shared between messages has its own versions.
+        It can differ from `version`, because a struct that several messages share has its own versions.
         """
         found: list[int | None] = []
         for trail in self._paths.trails:
@@ -109,9 +109,9 @@ class Selection:
         """Return `data` with new values for the selected fields.
 
         `function(*row)` returns a row's new values (one value, or a tuple if there are several paths), or
-        `tagwire.DROP` to remove the row's element. `append` lists rows to add at the end of the array. Each is an
-        element object or a row's values. All other fields, even unknown tagged fields, are copied byte for byte.
-        Lengths and counts are adjusted.
+        `tagwire.DROP` to remove the row's element. `append` lists rows to add at the end of the array, each
+        as an element object or as a row's values. All other fields, even unknown tagged fields, are copied byte for
+        byte. Lengths and counts are adjusted.
 
         Raises the errors of `read`, and EncodeError for a value that the version can't represent. A new value for a
         field that the version does not have raises EncodeError, or is ignored if the field is `ignorable`.

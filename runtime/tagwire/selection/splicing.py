@@ -1,7 +1,8 @@
 """Put new values into an encoded message, and copy all other bytes.
 
-The message is valid, because the caller has read it strictly. `encode` uses the same writer, so the same values are
-rejected. Counts and tag sections are adjusted. As in `encode`, tagged fields are omitted if their value is the default.
+The caller has already read the message strictly, so it is valid. New values are written with the writer of `encode`,
+so the same values are rejected. Counts and tag sections are adjusted. As in `encode`, tagged fields are omitted if
+their value is the default.
 """
 
 from __future__ import annotations
@@ -252,7 +253,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def with_cells(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return the value of a field that is not in the input: its default, changed by the new values in `cells`."""
+        """Return the value of a field that is not in the input: its default, with the new values from `cells`."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:

@@ -1,11 +1,11 @@
 """Compress and decompress record batches, with limits on the decompressed size.
 
-Codecs are named as in specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`, which has the header checksum of old
-Java clients (KAFKA-3160: the checksum also covers the frame's magic). As in Java clients, snappy is written in Xerial
-frames, and is read with and without frames.
+Codecs are named as in specs: `gzip`, `snappy`, `lz4`, `zstd` and `lz4-magic0`. In `lz4-magic0`, the header checksum
+also covers the frame's magic, as in old Java clients (KAFKA-3160). As in Java clients, snappy is written in Xerial
+frames, and is read with and without these frames.
 
-gzip uses zlib, the other codecs cramjam. All of them write into a buffer of limited size, so that no input can produce
-more bytes than `Limits` allow.
+zlib implements gzip; cramjam implements the other codecs. All of them write into a buffer of limited size, so that no
+input can produce more bytes than `Limits` allow.
 """
 
 import zlib
@@ -67,8 +67,8 @@ class _TooLongError(Exception):
 def _gunzip(data: Any, most: int) -> bytes:
     """Decompress gzip data, which may have several members.
 
-    At the end of each member, zlib copies the rest of its input. To avoid quadratic time, the input is passed in small
-    chunks. The first chunk of each member is the smallest, because members may be short.
+    At the end of each member, zlib copies the rest of its input. With many short members, this could take quadratic
+    time. So the input is passed in chunks. Each member begins with a small chunk, because it may be short.
     """
     compressed = memoryview(data)
     parts: list[bytes] = []

@@ -152,7 +152,7 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """Encode `number` units of 10 ** -scale, in as few bytes as possible unless the size is fixed.
+        """Encode the decimal `number` * 10 ** -scale. Unless the size is fixed, use as few bytes as possible.
 
         Raises OverflowError if the number does not fit.
         """

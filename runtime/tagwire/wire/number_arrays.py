@@ -64,7 +64,7 @@ class FixedArray:
 
 
 EMPTY: Final = ()
-"""The empty array. Serializers test `value is EMPTY`, because CPython has only one empty tuple."""
+"""The empty array. CPython has only one empty tuple, so serializers can test `value is EMPTY`."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 
@@ -202,7 +202,7 @@ _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with int32 counts at `pos`; return them and the position after them.
+    """Read `count` arrays at `pos`, each with an int32 count. Return them and the position after them.
 
     `read` reads the elements of one array.
     """
@@ -217,7 +217,7 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
 
 
 def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with compact counts at `pos`; return them and the position after them.
+    """Read `count` arrays at `pos`, each with a compact count. Return them and the position after them.
 
     `read` reads the elements of one array.
     """

@@ -6,8 +6,8 @@ The functions read from `bytes` at a position, or append to a `bytearray`. For i
 `UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The interpreter then finds the
 position.
 
-The functions for strings don't check whether the bytes end too early. In that case, the position after the string is
-past the end, so the next read fails. After the last field, the serializer checks the position. This works only because
+The functions for strings don't check whether the input ends within the string. If it does, they return a position past
+the end, so the next read fails. After the last field, the serializer checks the position. This works only because
 positions never decrease: no function here may return a smaller position than it was given.
 """
 
@@ -67,7 +67,7 @@ def uuid_bytes(value: UUID) -> bytes:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""The empty arrays (the default of array fields). Unlike `not value`, `value in EMPTIES` is false for "" or 0."""
+"""The empty arrays: a tuple and a list. Unlike `not value`, `value in EMPTIES` is false for "", 0 and None."""
 
 
 def check_null_length(length: int) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-    """Return the tag, data end and data start of the field at `pos`. The tag must be above `last`, the previous tag."""
+    """Return (tag, end of the data, start of the data) for the field at `pos`.
+
+    Raises UnreadableBytes if the tag is not above `last`, the previous tag.
+    """
     tag = buf[pos]
     pos += 1
     if tag >= 0x80:
@@ -34,7 +37,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a tag section in which all tags are unknown. `first` is the first byte of the field count, which isn't 0."""
+    """Read a tag section in which all tags are unknown. `first`, the byte before `pos`, begins the field count."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)
@@ -99,9 +102,10 @@ class OptionalFieldsBuffer:
         self._tag_bytes = 2 if counts_tag else 0
 
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-        """Return tag, value end and value start of the entry at `pos`. The tag must be above `last`, the previous tag.
+        """Return (tag, end of the value, start of the value) for the entry at `pos`.
 
-        At the end of the buffer, the tag is -1, and both positions are the end of the buffer.
+        At the end of the buffer, the tag is -1, and both positions are the end of the buffer. Raises UnreadableBytes if
+        the tag is not above `last`, the previous tag.
         """
         size = buf[pos]
         pos += 1

@@ -17,7 +17,7 @@ from tagwire.wire.families import (
 )
 from tagwire.wire.wire_type import WireType
 
-# Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
+# False at run time, but type checkers treat this name as true. Importing `typing.TYPE_CHECKING` would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final

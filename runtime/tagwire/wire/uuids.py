@@ -1,7 +1,4 @@
-"""Defaults of uuid fields, without importing the module `uuid` before it is needed.
-
-Importing `uuid` is slow.
-"""
+"""Defaults of uuid fields. The module `uuid` is imported only when it is needed, because the import is slow."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ class _DefaultUuid:
 
 
 DEFAULT_UUID: Final[Any] = _DefaultUuid()
-"""The default of constructor parameters for uuid fields. `uuid_or_default` replaces it with a UUID."""
+"""A placeholder: the default of constructor parameters for uuid fields. `uuid_or_default` replaces it with a UUID."""
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:

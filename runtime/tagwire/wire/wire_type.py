@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tagwire.wire.varint import UVARINT_MAX
 
-# Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
+# False at run time, but type checkers treat this name as true. Importing `typing.TYPE_CHECKING` would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class WireType:
     is_enum: ClassVar[bool] = False
     """Whether the type is an integer type with an enum: see `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
-    """The syntax of defaults in specs, such as "true or false"; "" if only the type's own default is possible."""
+    """The valid defaults in specs, in words, such as "true or false"; "" if only the type's own default is possible."""
     semantic: str = ""
     """The value of the key `semantic` in specs, such as "decimal(9,2)"; "" for most types."""
     default: ClassVar[Any]
@@ -115,7 +115,7 @@ class WireType:
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert the raw elements of an array to values.
+        """Convert the raw elements of an array to values. Return (values, position after them).
 
         `read` is the result of generated code: (raw elements, position after them).
         """

@@ -129,7 +129,7 @@ class FieldDifference(NamedTuple):
 
 
 Pairs = Callable[[Sequence[Any], Sequence[Any], Sequence[str]], Iterable[tuple[Any, Any]]]
-"""A function that pairs the elements of two arrays. Its third argument names the fields that the spec marks as keys."""
+"""The type of functions that pair the elements of two arrays. The third argument has the names of the key fields."""
 
 
 def by_position(

@@ -203,7 +203,7 @@ class MockPeer:
     def assert_received(
         self, expected: Message | type[Message], *, version: int | None = None, times: int | None = None
     ) -> None:
-        """Assert that a request was received: one equal to `expected` or, if `expected` is a class, any of that class.
+        """Assert that a request equal to `expected` was received or, if `expected` is a class, one of that class.
 
         `times` is the exact number of such requests; by default, there must be at least one. The AssertionError shows
         how the most similar requests differ.
@@ -212,7 +212,7 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, times)
 
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no request was received that equals `expected` or, if `expected` is a class, is of that class.
+        """Assert that no request equal to `expected` was received or, if `expected` is a class, none of that class.
 
         The AssertionError lists the received requests.
         """
