@@ -21,8 +21,8 @@ NO_TABLES: Final = (
 _OF_TABLES: Final = {"owner", "provider"}
 """Options that Spark adds by itself for CREATE TABLE."""
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
-_DURATION: Final = re.compile(rf"(\d+) ?({'|'.join(_SECONDS)})")
-_SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
+_DURATION: Final = re.compile(rf"(\d{{1,18}}) ?({'|'.join(_SECONDS)})")
+_SIZE: Final = re.compile(r"(-?\d{1,18}) ?([kmgtp]?)(?:i?b)?")
 
 
 def invalid(text: str) -> PipelineError:

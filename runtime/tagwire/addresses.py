@@ -32,7 +32,8 @@ class Address(NamedTuple):
         """Parse `HOST:PORT`. If `host` is given, `text` may be just a port. Raises AddressError for invalid text."""
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
-        if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:
+        is_number = number.isascii() and number.isdigit() and len(number) <= 5
+        if not name or not is_number or int(number) not in _PORTS:
             expected = "PORT or HOST:PORT" if host else "HOST:PORT"
             raise AddressError(f"expected an address {expected} with a port up to 65535, got {shown(text)}")
         return cls(name, int(number))

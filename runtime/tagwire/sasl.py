@@ -17,6 +17,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from tagwire.errors import TagwireError
+from tagwire.text_format import shown
 
 __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
@@ -81,10 +82,13 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     server_first = yield f"n,,{first}".encode()
     found = _attributes(mechanism, server_first, "r", "s", "i")
     if not found["r"].startswith(nonce) or found["r"] == nonce:
-        raise SaslError(f"{mechanism}: expected a nonce that begins with {nonce!r} and is longer, got {found['r']!r}")
-    iterations = int(found["i"]) if found["i"].isascii() and found["i"].isdigit() else 0
+        text = f"a nonce that begins with {shown(nonce)} and is longer"
+        raise SaslError(f"{mechanism}: expected {text}, got {shown(found['r'])}")
+    is_number = found["i"].isascii() and found["i"].isdigit() and len(found["i"]) < 10
+    iterations = int(found["i"]) if is_number else 0
     if not 0 < iterations <= _MOST_ITERATIONS:
-        raise SaslError(f"{mechanism}: expected an iteration count from 1 to {_MOST_ITERATIONS}, got {found['i']!r}")
+        text = f"an iteration count from 1 to {_MOST_ITERATIONS}"
+        raise SaslError(f"{mechanism}: expected {text}, got {shown(found['i'])}")
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), _from_base64(mechanism, found["s"]), iterations)
     final = f"c=biws,r={found['r']}"
     text = f"{first},{server_first.decode()},{final}".encode()
@@ -105,7 +109,7 @@ def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
         parts = []
     found = {name: value for name, _, value in parts}
     if "e" in found:
-        raise SaslError(f"{mechanism}: the peer rejected the login: {found['e']!r}")
+        raise SaslError(f"{mechanism}: the peer rejected the login: {shown(found['e'])}")
     for name in names:
         if name not in found:
             raise SaslError(f"{mechanism}: the attribute {name}= is missing from the peer's message")

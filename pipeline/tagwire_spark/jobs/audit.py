@@ -109,4 +109,4 @@ def _serves(first: str, last: str, newest: Release, release: Release | None) -> 
 def _number(release: str) -> Release:
     """Parse a release number into a tuple of integers. The tuple is empty if the string isn't a release number."""
     parts = release.split(".")
-    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()
+    return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else ()

@@ -351,7 +351,7 @@ def _limits(options: Options) -> Limits:
     values = {}
     for part in options.names("limits") or ():
         name, _, number = part.partition("=")
-        if name.strip() not in Limits.__slots__ or not number.strip().isdecimal():
+        if name.strip() not in Limits.__slots__ or not number.strip().isdecimal() or len(number) > 20:
             known = ", ".join(Limits.__slots__)
             raise invalid(f"Option limits: expected name=number, where name is one of {known}, got {shown(part)}.")
         values[name.strip()] = int(number)

@@ -58,9 +58,9 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
     struct = line.path.rpartition(".")[0]
     if last in _WITH_LENGTH and words[0] != "raw":
         _fix_length(line, code or _WITH_LENGTH[last], _size(_opened(line, following)))
-    elif last == "length":
+    elif last == "length" and code:
         line.data = _CODES[code](_size(_measured(line, struct, following)))
-    elif last == "count" and (count := _elements(following, f"{struct}." if struct else "")) is not None:
+    elif last == "count" and code and (count := _elements(following, f"{struct}." if struct else "")) is not None:
         line.data = _CODES[code](count)
     elif last in ("crc32", "crc32c"):
         covered = b"".join(each.data for each in _in_struct(line, struct, following))
@@ -71,7 +71,7 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
             line.data = _CODES[code or "int32"](count)
     elif line.type == "tagged fields":
         line.data = uvarint_bytes(_tags(line, following))
-    elif words[0] == "tag" and last.isdigit():
+    elif words[0] == "tag" and last.isascii() and last.isdigit() and len(last) <= 10:
         line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, following)))
 
 

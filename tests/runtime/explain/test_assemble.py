@@ -225,6 +225,13 @@ def test_tags_are_counted_and_sized() -> None:
     assert messages.HeartbeatRequest.decode(assembled, 4).unknown_tags == {100: b"?"}
 
 
+@pytest.mark.parametrize("type", ["length", "count", "tag ²", "tag 99999999999", f"tag {'9' * 5000}"])
+def test_bytes_of_unknown_types_are_not_changed(type: str) -> None:
+    line = Line(b"\1", "group_id", type)
+    fix_lengths([line])
+    assert line.data == b"\1"
+
+
 @pytest.mark.parametrize("format", ["v0", "v1", "v2", "v3", "kip82-str"])
 def test_batches_are_whole_again(format: str) -> None:
     data = BatchBuilder(format).append(value=b"before").build().encode()

@@ -66,6 +66,8 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"maxRecordsPerPartition": 10}, "set maxSplitBytes"),
     ({"topic": "a"}, "Unknown option 'topic'; did you mean 'subscribe'"),
     ({"limits": "ratio=5"}, "limits: expected name=number.*decompression_ratio.*got 'ratio=5'"),
+    ({"limits": f"elements={'9' * 5000}"}, "limits: expected name=number"),
+    ({"maxSplitBytes": "9" * 5000}, "expected a number of bytes"),
     ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
     ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),
     ({"endingOffsets": '{"c": "latest", "a": {"2": 5}}'}, "NOT_FOUND. Option endingOffsets names 'a-2'"),

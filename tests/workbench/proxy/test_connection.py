@@ -358,7 +358,9 @@ def test_addresses(text: str, host: str, expected: Address) -> None:
     assert host or str(expected) == text
 
 
-@pytest.mark.parametrize("text", ["9092", "broker:", ":9092", "broker:x", "broker:65536", "broker:-1", "b:1234567890"])
+@pytest.mark.parametrize(
+    "text", ["9092", "broker:", ":9092", "broker:x", "broker:65536", "broker:-1", "b:1234567890", "b:0000000019999999"]
+)
 def test_strings_that_are_not_addresses(text: str) -> None:
     with pytest.raises(AddressError, match="HOST:PORT"):
         Address.parse(text)
