@@ -82,13 +82,13 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     server_first = yield f"n,,{first}".encode()
     found = _attributes(mechanism, server_first, "r", "s", "i")
     if not found["r"].startswith(nonce) or found["r"] == nonce:
-        text = f"a nonce that begins with {shown(nonce)} and is longer"
-        raise SaslError(f"{mechanism}: expected {text}, got {shown(found['r'])}")
+        wanted = f"a nonce that begins with {shown(nonce)} and is longer"
+        raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['r'])}")
     is_number = found["i"].isascii() and found["i"].isdigit() and len(found["i"]) < 10
     iterations = int(found["i"]) if is_number else 0
     if not 0 < iterations <= _MOST_ITERATIONS:
-        text = f"an iteration count from 1 to {_MOST_ITERATIONS}"
-        raise SaslError(f"{mechanism}: expected {text}, got {shown(found['i'])}")
+        wanted = f"an iteration count from 1 to {_MOST_ITERATIONS}"
+        raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['i'])}")
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), _from_base64(mechanism, found["s"]), iterations)
     final = f"c=biws,r={found['r']}"
     text = f"{first},{server_first.decode()},{final}".encode()
