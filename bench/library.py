@@ -29,15 +29,15 @@ class Contender:
     """One library's functions that build, encode and decode one benchmark message."""
 
     version: int | None
-    """The message version; None if the library has its own format, without versions."""
+    """The message version, or None if the library has its own format, without versions."""
     make: Callable[[], Any]
     """Build the message from its content, as an application does before encoding."""
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     untracked: Callable[[bytes], Any] | None = None
-    """Decode to objects that the garbage collector does not track; None if the library can't."""
+    """Decode to objects that the garbage collector does not track, or None if the library can't."""
     views: Callable[[bytes], Any] | None = None
-    """Decode without copying the contents of bytes fields; None if the library can't."""
+    """Decode without copying the contents of bytes fields, or None if the library can't."""
 
 
 class Library:
@@ -56,7 +56,7 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of a struct; None if `value` isn't a struct.
+        """Return a function that reads all fields of a struct, or None if `value` isn't a struct.
 
         The function accepts structs of the same type as `value`.
         """

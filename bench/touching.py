@@ -23,7 +23,7 @@ def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads all values in a struct or array like `sample`; None for a single value."""
+    """Return a function that reads all values in a struct or array like `sample`, or None for a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])

@@ -44,7 +44,7 @@ class GeneratedPackage:
     """A package in memory: file contents by path within its folder, and the problems found in the specs."""
 
     files: dict[str, str]
-    """The generated files; empty if there are errors, because an incomplete package is never written."""
+    """The generated files, or empty if there are errors, because an incomplete package is never written."""
     problems: tuple[Problem, ...]
 
     @property
@@ -66,7 +66,7 @@ class _Task:
     templates: Path
     formatter: str
     registers: tuple[bytes, ...]
-    """The files of the set that may be registers (tables of named numbers); empty if the spec can't use an enum."""
+    """The files of the set that may be registers (tables of named numbers), or empty if the spec can't use an enum."""
     shared: tuple[SpecData, ...]
     """The specs of the set that may define shared structs."""
     headers: frozenset[str]

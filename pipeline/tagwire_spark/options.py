@@ -75,7 +75,7 @@ class Options:
             raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
 
     def size(self, name: str) -> int | None:
-        """Return a number of bytes, given as 65536, 64k, 64m, 64MB or 1g; None if the option is not given."""
+        """Return a number of bytes, given as 65536, 64k, 64m, 64MB or 1g, or None if the option is not given."""
         if not self.has(name):
             return None
         found = _SIZE.fullmatch(self.text(name).strip().lower())

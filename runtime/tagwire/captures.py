@@ -7,7 +7,7 @@ There are two kinds of captures: network captures (pcap, pcapng; they need the e
 gzipped or not. Each line is an object:
 
     dir                     "req" or "resp"; "close" if the connection was closed
-    hex                     the frame without its leading size; empty for "close"
+    hex                     the frame without its leading size, or empty for "close"
     run, conn               the recording and the connection; optional
     client_label            the client that sent or received the frame; optional
     timestamp               milliseconds since 1970, or an ISO 8601 string; optional
@@ -68,7 +68,7 @@ class CapturedFrame:
     """The position in the capture, counted from 1: a line, a frame (in a network capture), or a row (in Parquet)."""
     is_request: bool
     data: bytes
-    """The header and body of the frame, without its leading size; empty for a gap."""
+    """The header and body of the frame, without its leading size, or empty for a gap."""
     run: str | None = None
     """The name of the recording, from the key `run` of the JSON line."""
     conn: str | None = None
@@ -78,7 +78,7 @@ class CapturedFrame:
     milliseconds: float | None = None
     """When the frame was sent: milliseconds since 1970."""
     api: tuple[int, int] | None = None
-    """The API key and version of a request, or of the request that a response answers; None if unknown."""
+    """The API key and version of a request, or of the request that a response answers, or None if unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
     """Other possible values of `api`, if several pending requests have the correlation ID of this response."""
     is_close: bool = False
@@ -86,7 +86,7 @@ class CapturedFrame:
     gap: str = ""
     """Why there is no frame, for example because bytes are missing from a network capture."""
     row: Mapping[str, Any] = field(default_factory=dict)
-    """The JSON object or Parquet row from which the frame was read; empty in a network capture."""
+    """The JSON object or Parquet row from which the frame was read, or empty in a network capture."""
     registry: Registry | None = None
     """The registry of the package that decodes the frame."""
     unit: str = "line"
@@ -201,7 +201,7 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """Return "network capture" or "captured frames" (JSON lines), even if the data is gzipped; "" for other data."""
+    """Return "network capture" or "captured frames" (JSON lines), even if the data is gzipped, or "" for other data."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
         if start[:4] in MAGIC:

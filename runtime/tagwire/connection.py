@@ -74,12 +74,12 @@ class RequestInfo(NamedTuple):
     """A request that a client sent, or that a server received."""
 
     message: Any
-    """The message; None for a received request in a version that the package does not have."""
+    """The message, or None for a received request in a version that the package does not have."""
     version: int
     correlation_id: int | None
-    """The correlation ID; None in protocols whose headers do not begin with one."""
+    """The correlation ID, or None in protocols whose headers do not begin with one."""
     header: Any = None
-    """The header of a received request; None for a request that was sent."""
+    """The header of a received request, or None for a request that was sent."""
     frame: bytes = b""
     """The received header and body, without the frame size."""
     offset: int = 0
@@ -175,7 +175,7 @@ class Connection(_Side):
         self.versions = dict(versions or {})
         """The versions of each API that the peer supports; empty before the peer announces them."""
         self.sent: Sent | None = None
-        """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
+        """The last request sent, or None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}
         """For each request class, the highest common version if encoding in it drops nothing silently; otherwise -1."""
         self._has_announced = versions is not None

@@ -42,7 +42,7 @@ class Login:
         self._has_begun = False
 
     def step(self, received: bytes = b"") -> bytes | None:
-        """Return the next bytes to send, given the peer's last response; None when the login is complete.
+        """Return the next bytes to send, given the peer's last response, or None when the login is complete.
 
         Raises SaslError if the login fails, or if the peer does not prove that it knows the password.
         """

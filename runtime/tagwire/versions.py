@@ -28,9 +28,9 @@ class Versions:
     __match_args__ = ("lowest", "highest")
 
     lowest: int
-    """The lowest version; 0 in the empty range."""
+    """The lowest version, or 0 in the empty range."""
     highest: int
-    """The highest version; -1 in the empty range."""
+    """The highest version, or -1 in the empty range."""
 
     def __init__(self, lowest: int, highest: int) -> None:
         """The range is empty if `lowest > highest`. Raises VersionsError if a bound is outside 0 to 32767."""

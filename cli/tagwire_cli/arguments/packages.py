@@ -117,7 +117,7 @@ def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
-    """Return the names of the request and response of an API, given its name or key; empty for an unknown API."""
+    """Return the names of the request and response of an API, given its name or key, or empty for an unknown API."""
     key = whole_number(text)
     names = [f"{text}Request", f"{text}Response"] if key is None else []
     if key is not None:

@@ -113,7 +113,7 @@ def edit(
 
 
 def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
-    """Return the field that the options describe; None without `--field`. Raises click.UsageError for conflicts."""
+    """Return the field that the options describe, or None without `--field`. Raises click.UsageError for conflicts."""
     from tagwire_generator.editing.field_position import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]

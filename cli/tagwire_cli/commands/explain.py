@@ -236,7 +236,7 @@ def _again(options: dict[str, Any]) -> str:
 
 
 def _file(files: Sequence[str]) -> str:
-    """Return the FILE for a suggested command; "" for standard input and for hex on the command line."""
+    """Return the FILE for a suggested command, or "" for standard input and for hex on the command line."""
     return shlex.quote(files[0]) if files and Path(files[0]).is_file() else ""
 
 

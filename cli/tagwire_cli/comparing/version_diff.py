@@ -40,9 +40,9 @@ class FieldState:
     """The type with its length encoding, such as `nullable compact string`."""
     nullable: bool
     compact: bool
-    """Whether the length is an unsigned varint; False for types without a length."""
+    """Whether the length is an unsigned varint, or False for types without a length."""
     tag: int | None
-    """The tag of a tagged or optional field; None for other fields."""
+    """The tag of a tagged or optional field, or None for other fields."""
 
     def __str__(self) -> str:
         return self.type if self.tag is None else f"{self.type}, tag {self.tag}"
@@ -79,13 +79,13 @@ class VersionFacts:
 
     version: int
     header: int | None
-    """The header version; None for messages without a header."""
+    """The header version, or None for messages without a header."""
     flexible: bool
     optional_fields: bool
     """Whether structs begin with optional fields (see the first draft of KIP-482)."""
     minimum_size: int
     default_size: int | None
-    """The encoded size of an object with only defaults; None if the version rejects such an object."""
+    """The encoded size of an object with only defaults, or None if the version rejects such an object."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -194,9 +194,9 @@ class VersionStep:
 
     version: int
     releases: Spans
-    """The releases that have this version, as (first, last) pairs; empty if the package doesn't list releases."""
+    """The releases that have this version, as (first, last) pairs, or empty if the package doesn't list releases."""
     change: str
-    """The change since the previous version; empty for the first version."""
+    """The change since the previous version, or empty for the first version."""
 
     @property
     def redefined(self) -> bool:

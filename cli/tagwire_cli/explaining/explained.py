@@ -21,7 +21,7 @@ class Explained(NamedTuple):
     """An explained unit of the input: a message, frame or batch."""
 
     title: str
-    """The title of this unit; "" if the input has only one unit."""
+    """The title of this unit, or "" if the input has only one unit."""
     traces: tuple[Trace, ...]
     """The traces to print. Empty if the kind of the input was guessed and no candidate is clearly the best."""
     guess: Guess | None = None
@@ -32,7 +32,7 @@ class Explained(NamedTuple):
     missing: str = ""
     """The error if the records can't be shown because a library is not installed; otherwise empty."""
     data: bytes = b""
-    """The bytes whose kind was guessed; empty if no kind had to be guessed."""
+    """The bytes whose kind was guessed, or empty if no kind had to be guessed."""
     is_part: bool = False
     """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
@@ -40,7 +40,7 @@ class Explained(NamedTuple):
 
     @property
     def failure(self) -> str:
-        """The reason why the command must exit with status 1; "" if the input was explained completely."""
+        """The reason why the command must exit with status 1, or "" if the input was explained completely."""
         if self.error or self.missing:
             return self.error or self.missing
         error = next((trace.error for trace in self.traces if trace.error is not None), None)

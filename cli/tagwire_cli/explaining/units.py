@@ -120,7 +120,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return a note on the package in use and the option for Kafka's package; "" for Kafka's package."""
+    """Return a note on the package in use and the option for Kafka's package, or "" for Kafka's package."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note

@@ -104,7 +104,7 @@ def is_json(data: bytes) -> bool:
 
 
 def file_hint(args: Sequence[str]) -> str:
-    """Return the `input_hint` for the first argument that is an existing file; "" if no argument is."""
+    """Return the `input_hint` for the first argument that is an existing file, or "" if no argument is."""
     file = next((arg for arg in args if Path(arg).is_file()), None)
     if file is None:
         return ""
@@ -122,7 +122,7 @@ def batches_hint(data: bytes, file: str) -> str:
 
 
 def log_file_kind(file: str, data: bytes) -> str:
-    """Return the kind of a file in a log folder; "" for other files.
+    """Return the kind of a file in a log folder, or "" for other files.
 
     Segments are recognized by their name or their first batch, other files by their name only.
     """

@@ -34,7 +34,7 @@ class Term(NamedTuple):
     """A word of a filter, such as `api=Fetch`, split at `=`."""
 
     key: str
-    """The name before `=`; empty for a text search."""
+    """The name before `=`, or empty for a text search."""
     value: str
     is_excluded: bool = False
 

@@ -88,7 +88,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Return the start of a finding's sentence, such as `FooRequest 1-3: topics.name: `; "" for an invalid spec."""
+    """Return the start of a finding's sentence, such as `FooRequest 1-3: topics.name: `, or "" for an invalid spec."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()

@@ -211,7 +211,7 @@ _PROPERTIES: Final = ("meta.properties", "partition.metadata")
 
 
 def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
-    """Return an iterator over a file's entries as JSON objects; None for a segment. Iterating may raise LogError."""
+    """Return an iterator over a file's entries as JSON objects, or None for a segment. Iterating may raise LogError."""
     name = log_file(path)
     kind = path.name if name is None else name.kind
     if kind == "index":

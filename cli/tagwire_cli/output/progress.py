@@ -26,7 +26,7 @@ _bars: Final[list["Progress"]] = []
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """Yield a function that draws a progress bar when called with (done, total); None if stderr is not a terminal.
+    """Yield a function that draws a progress bar when called with (done, total), or None if stderr is not a terminal.
 
     If the command prints all the time (`prints_all_along`), also yields None if stdout is a terminal. The bar is
     removed at the end. No background thread draws it, so the program can fork.

@@ -45,7 +45,7 @@ class Rule(Generic[S]):
     title: str
     explanation: str
     dialect: str = ""
-    """The only spec dialect in which a design rule is on by default; "" for all dialects."""
+    """The only spec dialect in which a design rule is on by default, or "" for all dialects."""
 
 
 def _severity(number: int) -> Severity:
@@ -102,7 +102,7 @@ class Problem:
     message: str
     source_line: str = ""
     because: str = ""
-    """The other file whose errors cause this problem; "" if the cause is in this file."""
+    """The other file whose errors cause this problem, or "" if the cause is in this file."""
 
     def as_dict(self) -> dict[str, str | int]:
         """Return all attributes except the source line as a JSON-compatible dict."""

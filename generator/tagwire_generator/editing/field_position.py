@@ -40,7 +40,7 @@ class FieldPosition:
     """The content of `node` as plain data, without positions."""
     key: str
     items: Items | None
-    """The struct's field list; None if the struct has none yet."""
+    """The struct's field list, or None if the struct has none yet."""
     index: int
     """The index that the new field will have in the list."""
 

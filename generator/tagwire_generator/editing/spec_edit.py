@@ -125,7 +125,7 @@ class SpecEdit:
         raise AssertionError("the end of a parsed value is unknown")
 
     def _comma(self, position: int) -> int | None:
-        """Skip comments, and return the position after the comma that follows; None if no comma follows."""
+        """Skip comments, and return the position after the comma that follows, or None if no comma follows."""
         for found in TOKEN.finditer(self._text, position):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None

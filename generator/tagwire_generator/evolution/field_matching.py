@@ -109,7 +109,7 @@ class MatchedMessages:
     """Messages that the new set does not have."""
 
     def old_of(self, new: MessageSpec) -> Released | None:
-        """Return the released message that is paired with `new`; None if there is none."""
+        """Return the released message that is paired with `new`, or None if there is none."""
         return next((pair.old for pair in self.pairs if pair.new is new), None)
 
 

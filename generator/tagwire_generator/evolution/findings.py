@@ -19,15 +19,15 @@ SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A violation of a change rule. `line` and `column` count from 1; 0 if the position is unknown."""
+    """A violation of a change rule. `line` and `column` count from 1, or 0 if the position is unknown."""
 
     rule: str
     severity: FindingSeverity
     message_name: str
     versions: str
-    """The affected versions; "" if the finding is not about versions."""
+    """The affected versions, or "" if the finding is not about versions."""
     path: str
-    """The field path in snake case without indices, such as `topics.partitions.leader_id`; "" for the message."""
+    """The field path in snake case without indices, such as `topics.partitions.leader_id`, or "" for the message."""
     message: str
     file: str = ""
     """The new spec's file; for a removed message, the old spec's file."""

@@ -54,7 +54,7 @@ class Memory:
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """Return the cached result for the whole spec set; None if no check has passed since the last change."""
+        """Return the cached result for the whole spec set, or None if no check has passed since the last change."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 

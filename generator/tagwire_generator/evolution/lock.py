@@ -52,7 +52,7 @@ class LockedMessage:
     name: str
     component: str
     current: Tree | None
-    """The spec as last released; None if the message was removed."""
+    """The spec as last released, or None if the message was removed."""
     archive: tuple[LockedEdition, ...] = ()
     retired_tags: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 

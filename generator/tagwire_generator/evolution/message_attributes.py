@@ -115,7 +115,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
 
 
 def header_version(spec: MessageSpec, version: int) -> int | None:
-    """Return the header version that a message version uses; None for a message without headers."""
+    """Return the header version that a message version uses, or None for a message without headers."""
     return next((header for versions, header in spec.headers if version in versions), None)
 
 

@@ -52,7 +52,7 @@ def _by_field(struct: StructLayout) -> dict[str, Union]:
 
 
 def key_change(old: Array, new: Array) -> str | None:
-    """Describe how the unique keys of an array changed; None if they did not change."""
+    """Describe how the unique keys of an array changed, or None if they did not change."""
     if old.unique == new.unique:
         return None
     was, now = (f"unique by {' and '.join(each.unique)}" if each.unique else "not unique" for each in (old, new))

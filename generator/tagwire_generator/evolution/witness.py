@@ -30,7 +30,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 class Proof:
     """A value that one side encodes and the other side can't decode correctly.
 
-    `old_bytes` and `new_bytes` are the value as encoded by each layout; None if a layout can't represent the value.
+    `old_bytes` and `new_bytes` are the value as encoded by each layout, or None if a layout can't represent the value.
     """
 
     version: int
@@ -41,9 +41,9 @@ class Proof:
     reader: Side
     """The side that decodes. If it is "old", the old layout reads bytes of the new layout; if "new", the reverse."""
     error: str
-    """The error of the reader; "" if it accepts the bytes."""
+    """The error of the reader, or "" if it accepts the bytes."""
     reads: Any
-    """The value that the reader decodes, as JSON; None if decoding fails."""
+    """The value that the reader decodes, as JSON, or None if decoding fails."""
     trace: str
     """An annotated trace of the reader decoding the bytes."""
 
@@ -111,7 +111,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Decode the other side's bytes. Return the error or the wrong value; None if there is neither."""
+        """Decode the other side's bytes. Return the error or the wrong value, or None if there is neither."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None

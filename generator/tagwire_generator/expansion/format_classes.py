@@ -97,7 +97,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field whose `key` is `name`; "" if there is none.
+    """Return the attribute name of the field whose `key` is `name`, or "" if there is none.
 
     For example, if `key` is `length_of`, return the field that contains the length of the field `name`.
     """

@@ -55,7 +55,7 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return a field's wire type; None for arrays and structs. Invalid semantic types are ignored."""
+    """Return a field's wire type, or None for arrays and structs. Invalid semantic types are ignored."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
@@ -90,7 +90,7 @@ def parse_default(
 def default_violation(
     name: str, type: FieldType, value: Default, semantic: str = "", *, is_nullable: bool = False
 ) -> Violation | None:
-    """Return a violation if a field's default is invalid; None if it is valid."""
+    """Return a violation if a field's default is invalid, or None if it is valid."""
     if value is None:
         remedy = "give another value, or remove `default`"
         return None if type.can_be_null or is_nullable else _rejected("TW507", name, type, "null", remedy)

@@ -53,7 +53,7 @@ class FieldSpec:
     required: bool = False
     """Whether the constructor requires the field."""
     union: str = ""
-    """The union that has the field as an alternative; "" if there is none."""
+    """The union that has the field as an alternative, or "" if there is none."""
     unique: bool = False
     """Whether the elements of an array must differ in their key fields (those with `mapKey`)."""
     sensitive: bool = False
@@ -76,7 +76,7 @@ class FieldSpec:
     scale: int | None = None
     about: str = ""
     deprecated: str | None = None
-    """Why the field is deprecated, and what to use instead; None if it is not."""
+    """Why the field is deprecated, and what to use instead, or None if it is not."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
     """Whether the spec declares no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())

@@ -165,17 +165,17 @@ class FieldType:
 
     @property
     def primitive(self) -> WireType | None:
-        """The primitive type or, for an array, its primitive element type; None for structs."""
+        """The primitive type or, for an array, its primitive element type, or None for structs."""
         return wire_type(self.name) or RECORD_TYPES.get(self.name)
 
     @property
     def struct(self) -> str | None:
-        """The name of the struct or, for an array of structs, of the elements' struct; None for primitives."""
+        """The name of the struct or, for an array of structs, of the elements' struct, or None for primitives."""
         return None if self.primitive else self.name
 
     @property
     def scalar(self) -> WireType | None:
-        """The primitive type; None for arrays and structs."""
+        """The primitive type, or None for arrays and structs."""
         return None if self.is_array else self.primitive
 
     @property

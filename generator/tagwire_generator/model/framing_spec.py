@@ -144,7 +144,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
 
 
 def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
-    """Return a violation if these bits can't select a field's codec; None if they can."""
+    """Return a violation if these bits can't select a field's codec, or None if they can."""
     unknown = [value for value in group.values if value not in CODECS]
     if group.values and group.values[0] == "none" and not unknown:
         return None

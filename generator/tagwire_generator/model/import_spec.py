@@ -29,9 +29,9 @@ class ImportSpec:
 
     name: str
     struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
-    """The struct version for each version of the spec; empty if the struct has only one version."""
+    """The struct version for each version of the spec, or empty if the struct has only one version."""
     is_direct: bool = True
-    """Whether the spec itself imports the struct; False if only other imported structs do."""
+    """Whether the spec itself imports the struct, or False if only other imported structs do."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:

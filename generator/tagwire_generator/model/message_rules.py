@@ -42,7 +42,7 @@ _NEGOTIATING: Final = "ApiVersionsResponse"
 
 
 def name_violation(name: str) -> Violation | None:
-    """Return a violation if a message's name breaks a naming rule; None if the name is valid."""
+    """Return a violation if a message's name breaks a naming rule, or None if the name is valid."""
     if is_name(name) and name == snake_case(name):
         text = f"{name} is taken: its class and its module would have the same name; start it with a capital letter"
         return Violation("TW207", "name", text)
@@ -50,7 +50,7 @@ def name_violation(name: str) -> Violation | None:
 
 
 def _plain_violation(name: str) -> Violation | None:
-    """Return a violation of the rules that apply to both names and aliases; None if the name is valid."""
+    """Return a violation of the rules that apply to both names and aliases, or None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if snake_case(name) in _WINDOWS_DEVICES:

@@ -85,7 +85,7 @@ class MessageSpec:
     """The name of the subfolder that contains the spec."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why the message or its `deprecated_versions` are deprecated; None if they are not."""
+    """Why the message or its `deprecated_versions` are deprecated, or None if they are not."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False
@@ -102,10 +102,10 @@ class MessageSpec:
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
-    """Ascending version ranges, each with its header version; empty if the spec lists no header versions."""
+    """Ascending version ranges, each with its header version, or empty if the spec lists no header versions."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """The attributes of a record format; None for other messages."""
+    """The attributes of a record format, or None for other messages."""
     options: SpecOptions = field(default_factory=SpecOptions)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
@@ -165,7 +165,7 @@ class MessageSpec:
 
     @property
     def latest_stable(self) -> int:
-        """The highest version that is not marked unstable; -1 if there is none."""
+        """The highest version that is not marked unstable, or -1 if there is none."""
         if not self.latest_version_unstable:
             return self.valid_versions.highest
         is_only_one = self.valid_versions.lowest == self.valid_versions.highest
@@ -177,7 +177,7 @@ class MessageSpec:
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """Return the version of a shared struct in each message version; None if it isn't imported directly."""
+        """Return the version of a shared struct in each message version, or None if it isn't imported directly."""
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:

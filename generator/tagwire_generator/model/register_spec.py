@@ -41,14 +41,14 @@ class RegisterEntry:
     key: int
     name: str
     constant: str = ""
-    """The constant's name before the register's `suffix` is appended; "" if it is derived from `name`."""
+    """The constant's name before the register's `suffix` is appended, or "" if it is derived from `name`."""
     range: str = ""
     description: str = ""
     by: str = ""
     url: str = ""
     notes: str = ""
     deprecated: str | None = None
-    """Why the entry is deprecated, and what to use instead; None if it is not."""
+    """Why the entry is deprecated, and what to use instead, or None if it is not."""
     codec: str = ""
     retriable: bool | None = None
 

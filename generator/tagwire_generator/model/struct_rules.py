@@ -142,7 +142,7 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
 
 
 def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph, fields: dict[int | None, int]) -> str:
-    """Return the path (`a.b`) to the nested struct with the most fields; "" if `struct` itself has more fields."""
+    """Return the path (`a.b`) to the nested struct with the most fields, or "" if `struct` itself has more fields."""
     path: list[str] = []
     while True:
         held = [

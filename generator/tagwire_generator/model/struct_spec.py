@@ -30,13 +30,13 @@ class StructSpec:
     about: str = ""
     """The description of a common struct. An inline struct is described by its field."""
     deprecated: str | None = None
-    """Why the struct is deprecated, and what to use instead; None if it is not."""
+    """Why the struct is deprecated, and what to use instead, or None if it is not."""
     reserved_tags: tuple[int, ...] = ()
     """Retired tags, which no field may use in any version."""
     is_draft: bool = False
     """Whether the struct is part of a message in the draft dialect, which allows fewer tags."""
     owner: str = field(default="", compare=False)
-    """The shared struct in whose module the class is generated; "" for a message's own structs."""
+    """The shared struct in whose module the class is generated, or "" for a message's own structs."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class StructGraph:
         self.cycle: tuple[str, ...] = ()
         """The names of structs that contain each other, with the first name repeated at the end; otherwise empty."""
         self.order: tuple[int, ...] = self._sorted()
-        """The positions of all structs, each after the structs that it contains; empty if there is a cycle."""
+        """The positions of all structs, each after the structs that it contains, or empty if there is a cycle."""
         self.present: dict[int | None, Versions] = self._present()
         """For each struct, the smallest range that includes all versions in which the struct can be on the wire."""
 
@@ -119,7 +119,7 @@ class StructGraph:
                 yield position, struct, index, spec
 
     def target(self, spec: FieldSpec) -> int | None:
-        """Return the index of a field's struct in the graph; None for primitives and for undeclared structs."""
+        """Return the index of a field's struct in the graph, or None for primitives and for undeclared structs."""
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ class CacheEntry:
     files: dict[str, str]
     """File contents by path within the package."""
     summary: dict[str, Any]
-    """The message's summary as a JSON object; empty for a package."""
+    """The message's summary as a JSON object, or empty for a package."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -46,7 +46,7 @@ class Cache:
         self._used: set[str] = set()
 
     def get(self, key: str) -> CacheEntry | None:
-        """Return the entry with this key; None if it doesn't exist or is damaged."""
+        """Return the entry with this key, or None if it doesn't exist or is damaged."""
         self._used.add(key)
         try:
             digest, _, content = self._path(key).read_text(encoding="utf-8").partition("\n")

@@ -26,7 +26,7 @@ def formatter_line(version: str) -> str:
 
 
 def formatter_of(text: str) -> str:
-    """Return the formatter that a file's header names, such as `black 26.1.0`; "" if it names none."""
+    """Return the formatter that a file's header names, such as `black 26.1.0`, or "" if it names none."""
     found = _LINE.search(text)
     return found[1] if found else ""
 
@@ -67,9 +67,9 @@ class FileChange:
     path: Path
     kind: Literal["new", "changed", "stale"]
     before: str
-    """The file content on disk; "" for a new file."""
+    """The file content on disk, or "" for a new file."""
     after: str
-    """The new content; "" for a stale file."""
+    """The new content, or "" for a stale file."""
 
     def diff(self, name: str) -> str:
         """Return the change as a unified diff. Paths in the diff use forward slashes on every platform."""
@@ -247,7 +247,7 @@ def _generated_files(directory: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a file; None if the path is not a regular file, or if the text isn't UTF-8.
+    """Return the text of a file, or None if the path is not a regular file, or if the text isn't UTF-8.
 
     CRLF line endings are converted, because git may change line endings in a checkout.
     """

@@ -87,7 +87,7 @@ class Exemption:
     message: str
     reason: str
     until: datetime.date | None
-    """The last day on which the entry applies; None if it never expires."""
+    """The last day on which the entry applies, or None if it never expires."""
     path: str | None = None
     """The field to which the entry applies. None means all fields, and "" means the message itself."""
     versions: Versions | None = None
@@ -127,7 +127,7 @@ class Settings:
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:
-        """Return the first set whose spec or register folder contains a path; None if there is none."""
+        """Return the first set whose spec or register folder contains a path, or None if there is none."""
         resolved = path.resolve()
         return next((each for each in self.sets if any(map(resolved.is_relative_to, each.sources))), None)
 
@@ -250,7 +250,7 @@ def _package(file: Path, where: str, value: object) -> str:
 
 
 def package_error(name: str) -> str:
-    """Return why a package can't have this import name, for an error message; "" if the name is allowed."""
+    """Return why a package can't have this import name, for an error message, or "" if the name is allowed."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"

@@ -29,7 +29,7 @@ class SpecFile:
     """A spec file. Spec files sort by component, then by name."""
 
     component: str
-    """The name of the subfolder; "" if the file is not in a subfolder."""
+    """The name of the subfolder, or "" if the file is not in a subfolder."""
     path: Path
 
 

@@ -108,7 +108,7 @@ def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def _top(path: Path) -> Path | None:
-    """Return the work tree that contains a path; None if there is none. A submodule is a separate work tree."""
+    """Return the work tree that contains a path, or None if there is none. A submodule is a separate work tree."""
     resolved = path.parent.resolve() / path.name
     return next((folder for folder in (resolved, *resolved.parents) if (folder / ".git").exists()), None)
 

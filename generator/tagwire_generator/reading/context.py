@@ -99,7 +99,7 @@ class Reading:
         return bool(self._rejected) and any(id(each) in self._rejected for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[JsonNode], Any]) -> Any:
-        """Return a key's converted value; None if it is absent or invalid. Adds an invalid key to `broken_keys`."""
+        """Return a key's converted value, or None if it is absent or invalid. Adds an invalid key to `broken_keys`."""
         node = part.node.get(key)
         if node is None:
             return None

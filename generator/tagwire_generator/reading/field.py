@@ -86,7 +86,7 @@ class FieldPart(Part):
 def read_field(reading: Reading, node: Object, default_versions: Versions | None, *, is_optional: bool) -> FieldPart:
     """Read a field.
 
-    `default_versions` are the versions of a field without the key `versions`; None if the key is required.
+    `default_versions` are the versions of a field without the key `versions`, or None if the key is required.
     `is_optional` means that the field is in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)

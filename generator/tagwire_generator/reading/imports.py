@@ -182,7 +182,7 @@ class SharedStructs:
         return False
 
     def path(self, start: str, goal: str) -> tuple[str, ...]:
-        """Return the import path from one shared struct to another, including both; empty if there is none."""
+        """Return the import path from one shared struct to another, including both, or empty if there is none."""
         paths: list[tuple[str, ...]] = [(start,)]
         seen = {start}
         while paths:

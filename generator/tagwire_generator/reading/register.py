@@ -18,7 +18,7 @@ from tagwire_generator.syntax.spec_schema import is_register
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
-    """Return the register in the parsed tree of a spec; None if the tree has errors."""
+    """Return the register in the parsed tree of a spec, or None if the tree has errors."""
     if reading.has_errors:
         return None  # a tree that violates the schema can't be read
     try:

@@ -71,7 +71,7 @@ def boolean(node: JsonNode) -> bool:
 
 
 def version_range(node: JsonNode) -> Versions | None:
-    """Return a version range; None for a blank string, which counts as a missing key."""
+    """Return a version range, or None for a blank string, which counts as a missing key."""
     return version_text(text(node), node) if text(node).strip() else None
 
 

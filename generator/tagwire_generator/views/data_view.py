@@ -29,13 +29,13 @@ class FieldView:
 
     name: str
     annotation: str
-    """The type of the attribute; empty for lengths, counts and checksums, which have no attribute."""
+    """The type of the attribute, or empty for lengths, counts and checksums, which have no attribute."""
     declaration: str
     """The call that declares the field: wire name, type, versions, default and notes."""
     doc: str
     """The docstring: the meaning, then wire type, versions and notes in parentheses."""
     deprecated: str = ""
-    """The decorator that marks the field as deprecated, with the reason; "" if it is not deprecated."""
+    """The decorator that marks the field as deprecated, with the reason, or "" if it is not deprecated."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class StructView:
     unions: tuple[UnionView, ...]
     """A view of each union's property."""
     which: tuple[str, str] | None
-    """The parameter type and the result type of the generated method `which`; None if the struct has no unions.
+    """The parameter type and the result type of the generated method `which`, or None if the struct has no unions.
 
     The parameter is the name of a union, and the result is the name of an alternative.
     """

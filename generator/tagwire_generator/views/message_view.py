@@ -40,7 +40,7 @@ class RowView:
     default: str
     about: str
     deprecated: str
-    """A sentence about the deprecation; "" if the field is not deprecated."""
+    """A sentence about the deprecation, or "" if the field is not deprecated."""
     enum: str
     members: tuple[tuple[str, str], ...]
     rules: tuple[str, ...]

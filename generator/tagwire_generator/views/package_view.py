@@ -143,7 +143,7 @@ class RegisterModuleView:
     ranges: tuple[str, ...]
     """The source code of a KeyRange call for each range, sorted by first key."""
     retriable: tuple[str, ...]
-    """The names of the constants for retriable errors; empty if the register does not contain errors."""
+    """The names of the constants for retriable errors, or empty if the register does not contain errors."""
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:

@@ -165,7 +165,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """Add the steps that read a value. `marker` is the type of the null marker before the value; "" for none."""
+        """Add the steps that read a value. `marker` is the type of the null marker before the value, or "" for none."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

@@ -61,7 +61,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: ModuleImpo
 
 
 def which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> tuple[str, str] | None:
-    """Return the parameter type and the result type of the generated method `which`; None if there are no unions."""
+    """Return the parameter type and the result type of the generated method `which`, or None if there are no unions."""
     if not unions:
         return None
     literal = type_imports.use("typing", "Literal")

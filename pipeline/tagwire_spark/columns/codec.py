@@ -64,7 +64,7 @@ def unversioned(name: str, row: int) -> PipelineError:
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
-    """Return a mask of the rows that have a message but no version; None if there are no such rows.
+    """Return a mask of the rows that have a message but no version, or None if there are no such rows.
 
     Unless `permissive`, raises PipelineError for the first such row.
     """
@@ -102,7 +102,7 @@ class Decoding(NamedTuple):
     name: str
     package: str
     version: int | None
-    """The version of all messages; None if another column holds the version of each row."""
+    """The version of all messages, or None if another column holds the version of each row."""
     versions: tuple[int, ...]
     fields: tuple[str, ...] | None = None
     permissive: bool = False

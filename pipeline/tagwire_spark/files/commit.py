@@ -187,7 +187,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out a folder's pending commits, and return the number of the last commit; 0 if there is none.
+    """Carry out a folder's pending commits, and return the number of the last commit, or 0 if there is none.
 
     Raises PipelineError if a commit can't be carried out.
     """

@@ -130,7 +130,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def contents(self, job: Job) -> list[Content]:
-        """Return the size and last write time of a job's staged files and folders; empty if they were removed."""
+        """Return the size and last write time of a job's staged files and folders, or empty if they were removed."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
@@ -175,13 +175,13 @@ def manifest_name(number: int) -> str:
 
 
 def number_of(name: str) -> int | None:
-    """Return the commit number in a manifest's file name; None if the file is not a manifest."""
+    """Return the commit number in a manifest's file name, or None if the file is not a manifest."""
     found = _NUMBERED.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def job_of_folder(name: str) -> str | None:
-    """Return the job ID in the name of a staging folder; None if the folder is not a staging folder."""
+    """Return the job ID in the name of a staging folder, or None if the folder is not a staging folder."""
     is_one = name.startswith(_PREFIX) and name.endswith(_WRITING)
     return name.removeprefix(_PREFIX).removesuffix(_WRITING) if is_one else None
 

@@ -49,7 +49,7 @@ def state_of_facts(facts: Mapping[str, Any]) -> FileState:
 
 
 def modified_at(facts: Mapping[str, Any]) -> int | None:
-    """Return the modification time of an fsspec file, in nanoseconds since 1970; None if unknown."""
+    """Return the modification time of an fsspec file, in nanoseconds since 1970, or None if unknown."""
     for value in map(facts.get, _TIMES):
         if isinstance(value, str):
             try:

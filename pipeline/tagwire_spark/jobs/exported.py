@@ -64,7 +64,7 @@ class ExportedFiles(NamedTuple):
 
     number: int
     folder: str
-    """The files' folder, relative to the root of the logs; empty for the root itself."""
+    """The files' folder, relative to the root of the logs, or empty for the root itself."""
     files: tuple[tuple[str, int], ...]
     rows: str | None = None
     """Path of the file with the segment's records, relative to the root of the export, or None."""

@@ -227,7 +227,7 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
 
 @contextmanager
 def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None]:
-    """Yield the split's offset index; None if there is no index file. Raises LogPathError if it can't be opened."""
+    """Yield the split's offset index, or None if there is no index file. Raises LogPathError if it can't be opened."""
     if is_remote(split.file):
         remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
         yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None

@@ -44,7 +44,7 @@ class RowSplits(NamedTuple):
 
     splits: Sequence[SplitNames]
     numbers: Any
-    """The split index of each row as an Arrow array; None if there is only one split."""
+    """The split index of each row as an Arrow array, or None if there is only one split."""
     rows: int
 
     def spread(self, values: Any) -> Any:

@@ -33,7 +33,7 @@ class LogEnd(NamedTuple):
 def end_of(
     segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False, near: LogEnd | None = None
 ) -> LogEnd | None:
-    """Return the end of the last whole batch in a log; None if there are no segments.
+    """Return the end of the last whole batch in a log, or None if there are no segments.
 
     The search starts at the last batch of `near`, an earlier result for this segment. Raises LogError for damage before
     the end, unless `permissive`.

@@ -25,7 +25,7 @@ class _Known(NamedTuple, Generic[_T]):
     changed: int
     """Modification time of the folder."""
     last: str
-    """Path of the last segment; "" if there are no segments."""
+    """Path of the last segment, or "" if there are no segments."""
     state: FileState
     found: _T
 

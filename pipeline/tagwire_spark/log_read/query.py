@@ -157,7 +157,7 @@ def without_connections(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """Return the time in milliseconds that the options set for a partition; None if there is no such option."""
+    """Return the time in milliseconds that the options set for a partition, or None if there is no such option."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 

@@ -219,7 +219,7 @@ class _Rows:
         return requested_batch(arrays, self._schema, splits.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
-        """Return an array with the index of each row's split; None if the task has only one split."""
+        """Return an array with the index of each row's split, or None if the task has only one split."""
         if len(self._splits) == 1:
             return None
         files = batch.column("file")

@@ -347,7 +347,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
-    """Return the position and offset of the index entry at which to start reading; None for the segment's start."""
+    """Return the position and offset of the index entry at which to start reading, or None for the segment's start."""
     if split.first_offset <= (segment.base_offset or 0):
         return None
     try:

@@ -294,7 +294,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log; None if it has no segments.
+        """Return the end of a log, or None if it has no segments.
 
         If the last segment still has this `state`, the last known end is returned. Otherwise, the search starts there.
         Raises LogError for damage.
@@ -316,7 +316,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition's Log up to `end`; None if `end` is None. Raises PipelineError for a bad folder name.
+        """Return a partition's Log up to `end`, or None if `end` is None. Raises PipelineError for a bad folder name.
 
         Also sets the `end` of the partition's last segment.
         """

@@ -39,7 +39,7 @@ class Log(NamedTuple):
     """The log end offset. With read_committed, the offset can be after `end`, the first open transaction."""
 
     def epoch_before(self, offset: int) -> int | None:
-        """Return the leader epoch of the record before `offset`; None if the record or its epoch is unknown."""
+        """Return the leader epoch of the record before `offset`, or None if the record or its epoch is unknown."""
         found = bisect_right(self.epochs, offset - 1, key=lambda each: each[1])
         return self.epochs[found - 1][0] if found and offset > self.first else None
 

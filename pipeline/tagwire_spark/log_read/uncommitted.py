@@ -261,7 +261,7 @@ def _needed_headers(batch: Any) -> list[_Header]:
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return a partition's cached progress; None if nothing is cached, or if the last batch has changed."""
+    """Return a partition's cached progress, or None if nothing is cached, or if the last batch has changed."""
     known = _REACHED.get(key)
     if known is None:
         return None

@@ -22,16 +22,16 @@ class Facts(NamedTuple):
     format: str
     compression: str
     base_offset: int | None
-    """Base offset of the original batch; None if the original batches are not kept."""
+    """Base offset of the original batch, or None if the original batches are not kept."""
     leader_epoch: int
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """Sequence number of offset 0, computed mod 2^31; -1 without sequence numbers."""
+    """Sequence number of offset 0, computed mod 2^31, or -1 without sequence numbers."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
-    """The append time of all records, in milliseconds; None if each record has its own timestamp."""
+    """The append time of all records, in milliseconds, or None if each record has its own timestamp."""
 
     @property
     def log(self) -> str:
@@ -135,7 +135,7 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Return the timestamp of each row in milliseconds; -1 for a null, or without a timestamp column."""
+        """Return the timestamp of each row in milliseconds, or -1 for a null, or without a timestamp column."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()
@@ -173,7 +173,7 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return (sequence number - offset) mod 2^31 for each row; -1 if unknown."""
+        """Return (sequence number - offset) mod 2^31 for each row, or -1 if unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

@@ -29,7 +29,7 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Spark's run ID, which changes with each start of the query; empty if it is unknown or not needed."""
+    """Spark's run ID, which changes with each start of the query, or empty if it is unknown or not needed."""
 
 
 def batch_of_stream() -> MicroBatch:
@@ -43,7 +43,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the write's micro-batch; None if batchId isn't set. Raises PipelineError if the query ID is missing."""
+    """Return the write's micro-batch, or None if batchId isn't set. Raises PipelineError if the query ID is missing."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -69,7 +69,7 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return local properties of the current Spark task; "" for a property that isn't set."""
+    """Return local properties of the current Spark task, or "" for a property that isn't set."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 

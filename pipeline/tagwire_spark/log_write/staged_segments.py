@@ -44,7 +44,7 @@ class StagedSegment(NamedTuple):
     is_numbered: bool = False
     """Whether the rows came without offsets, so the segment can be renumbered."""
     offset_positions: str | None = None
-    """A file with the position of each batch's base offset; None if the segment can't be renumbered."""
+    """A file with the position of each batch's base offset, or None if the segment can't be renumbered."""
 
 
 class Segments:
@@ -153,7 +153,7 @@ _OFFSET: Final = Struct(">q")
 
 
 def offset_position(batch: RecordBatch) -> int | None:
-    """Return the base offset's position within the batch; None if renumbering would also change other bytes."""
+    """Return the base offset's position within the batch, or None if renumbering would also change other bytes."""
     is_compressed = batch.compression != "none"
     return _offset_position(batch.format, is_compressed)
 

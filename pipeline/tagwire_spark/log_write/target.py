@@ -97,7 +97,7 @@ class LogTarget(NamedTuple):
     leftover_hours: int = _LEFTOVER_HOURS
     """Age in hours at which hidden folders of killed writes are removed."""
     batch_id: int | None = None
-    """The number of the micro-batch; None if the write is not a micro-batch."""
+    """The number of the micro-batch, or None if the write is not a micro-batch."""
     query_id: str = ""
     """The ID of the micro-batch's query; empty to use Spark's ID."""
     storage: StorageOptions = NO_OPTIONS

@@ -135,7 +135,7 @@ def _api(exchange: Exchange) -> tuple[int | None, int | None]:
 
 
 def _correlation_id(frame: CapturedFrame) -> int | None:
-    """Return the correlation ID; None if the frame is too short."""
+    """Return the correlation ID, or None if the frame is too short."""
     start = 4 if frame.is_request else 0
     data = frame.data[start : start + 4]
     return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
@@ -202,7 +202,7 @@ def _json(frame: Any) -> str:
 
 
 def rejected(row: dict[str, Any], file: str) -> PipelineError | None:
-    """Return a PipelineError for a row whose request or response could not be decoded; None for other rows."""
+    """Return a PipelineError for a row whose request or response could not be decoded, or None for other rows."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:

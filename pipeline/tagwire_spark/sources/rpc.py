@@ -67,7 +67,7 @@ class RpcQuery(NamedTuple):
     port: int
     api_key: int | None = None
     structs: tuple[Decoding, Decoding] | None = None
-    """How to decode requests and responses to structs; None if bodies are not structs."""
+    """How to decode requests and responses to structs, or None if bodies are not structs."""
     storage: StorageOptions = NO_OPTIONS
 
 

@@ -220,7 +220,7 @@ def _unit(column: Column) -> str:
 
 
 def _width(column: Column) -> int:
-    """Return the number of bytes in each value of a fixed-size binary column; 0 for columns of other types."""
+    """Return the number of bytes in each value of a fixed-size binary column, or 0 for columns of other types."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 

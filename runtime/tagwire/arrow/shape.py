@@ -90,7 +90,7 @@ class Column:
         """For numbers (`i`): whether they are indexes into a dictionary of strings."""
 
         self.wire = wire
-        """The wire type, which converts values to Arrow values; None if no conversion is needed."""
+        """The wire type, which converts values to Arrow values, or None if no conversion is needed."""
 
     def child(self, name: str) -> "Column | None":
         """Return the child column with this name, or None."""
@@ -148,7 +148,7 @@ class ColumnSelection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "ColumnSelection | None":
-        """Return the selection of the fields inside the field `name`; None if that field is not selected."""
+        """Return the selection of the fields inside the field `name`, or None if that field is not selected."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]

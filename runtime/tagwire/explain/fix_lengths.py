@@ -33,7 +33,7 @@ class Line:
         self.path = "" if path == "." else path
         kind, packed, _ = type.partition(" in ")
         self.type = "" if packed and "[]" in kind else kind
-        """The type as layouts print it; "" for compressed elements, which can't be counted here."""
+        """The type as layouts print it, or "" for compressed elements, which can't be counted here."""
 
 
 def fix_lengths(lines: Sequence[Line]) -> None:

@@ -48,7 +48,7 @@ class _Row(NamedTuple):
     """Which bytes `offset` refers to: 0 for the input, or N for the Nth run of decompressed bytes."""
     is_hidden: bool = False
     path: str | None = None
-    """The row's path; None if `tree.js` can build it from the parent's path and the name."""
+    """The row's path, or None if `tree.js` can build it from the parent's path and the name."""
     about: str = ""
 
 
@@ -152,7 +152,7 @@ class _Walk:
         self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
-        """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
+        """Yield the rows of a node and its descendants. `around` is the parent's path, or None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
             return  # nothing was read

@@ -144,18 +144,18 @@ class Node:
 
     @property
     def member(self) -> str:
-        """The value's name in the field's enum; "" if the field has no enum."""
+        """The value's name in the field's enum, or "" if the field has no enum."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
     @property
     def layout_type(self) -> "Type | None":
-        """The type in the layout; None for messages, tag sections and unread bytes."""
+        """The type in the layout, or None for messages, tag sections and unread bytes."""
         return self._kind.type
 
     @property
     def bits(self) -> "tuple[Bits, ...]":
-        """The named bits of the value; empty if it has none."""
+        """The named bits of the value, or empty if it has none."""
         return self._spans.bits.get(self._row, ())
 
     @property

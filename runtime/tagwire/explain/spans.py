@@ -69,7 +69,7 @@ class SpanKind:
         self.text = str(what)
         """The type as layouts print it. For a tagged field's entry, the tag is appended."""
         self.name = name
-        """The name that the path has in addition to the parent's path; "" if it adds nothing, or only an index."""
+        """The name that the path has in addition to the parent's path, or "" if it adds nothing, or only an index."""
         self.is_indexed = is_indexed
         self.is_tag = is_tag
         self.is_struct = is_struct or isinstance(what, Nested)

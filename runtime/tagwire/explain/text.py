@@ -46,7 +46,7 @@ class Row:
         self.mark = mark
         """The mark before the offset: "+" if the offset counts in decompressed bytes."""
         self.offset = offset
-        """The offset of the first byte; -1 for a title, which has its text in `path`."""
+        """The offset of the first byte, or -1 for a title, which has its text in `path`."""
         self.data = data
         self.path = path
         self.type = type

@@ -34,7 +34,7 @@ class ErrorFound(NamedTuple):
 
 
 def error_register(registry: Registry) -> type[Register] | None:
-    """Return the package's enum of error codes; None if it has none."""
+    """Return the package's enum of error codes, or None if it has none."""
     names = sorted(registry.registers, key=lambda name: name != "ErrorCode")
     return next((cls for cls in map(registry.attribute, names) if hasattr(cls, "is_retriable")), None)
 

@@ -56,7 +56,7 @@ def record_format(name: str) -> type[RecordFormat]:
 
 @cache
 def header_keys() -> type[Register] | None:
-    """Return the enum of header keys from KIP-82's first draft; None if the drafts package is not installed."""
+    """Return the enum of header keys from KIP-82's first draft, or None if the drafts package is not installed."""
     try:
         found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
     except ImportError:

@@ -122,7 +122,7 @@ ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key"
 
 
 def announcement_of(registry: Registry) -> Announcement | None:
-    """Return how a registry's protocol announces versions; None if it has no request such as ApiVersionsRequest."""
+    """Return how a registry's protocol announces versions, or None if it has no request such as ApiVersionsRequest."""
     return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
 
 
@@ -152,7 +152,7 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return (response, version) for a request in an unsupported version; None if the message has no fallback.
+    """Return (response, version) for a request in an unsupported version, or None if the message has no fallback.
 
     As in Kafka, the fallback response to ApiVersions lists only the supported versions of ApiVersions.
     """

@@ -86,7 +86,7 @@ def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
 
 
 def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
-    """Return the TCP segment in a packet; None if its TCP header is incomplete or its link type is unknown.
+    """Return the TCP segment in a packet, or None if its TCP header is incomplete or its link type is unknown.
 
     Raises MissingExtraError if the library that parses packets is not installed.
     """

@@ -76,7 +76,7 @@ class Pairing(Generic[T]):
                 self._forget(next(iter(self._waiting)))
 
     def answer(self, connection: Hashable, start: bytes, fits: Callable[[T], bool] | None = None) -> T | None:
-        """Remove and return the waiting request that a response answers; None if there is none.
+        """Remove and return the waiting request that a response answers, or None if there is none.
 
         `start` contains the first bytes of the response. Requests for which `fits` returns false keep waiting.
         """

@@ -61,7 +61,7 @@ class NetworkGap(NamedTuple):
 
 class _Direction:
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
-        """`start` is the sequence number of the direction's first byte; None if the SYN packet was not captured."""
+        """`start` is the sequence number of the direction's first byte, or None if the SYN packet was not captured."""
         self._headers = headers
         self._begin(start)
 

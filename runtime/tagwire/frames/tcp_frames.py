@@ -133,7 +133,7 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Add bytes. Return the position in `self.data` of the first confirmed frame; None if there is none yet."""
+        """Add bytes. Return the position in `self.data` of the first confirmed frame, or None if there is none yet."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found

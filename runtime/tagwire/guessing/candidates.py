@@ -57,7 +57,7 @@ class Candidate:
         self.kind = kind
         """One of `KINDS`."""
         self.message = message
-        """The class; None for record batches, and for a header that does not name a message."""
+        """The class, or None for record batches, and for a header that does not name a message."""
         self.versions = tuple(versions)
         """The versions that decode to the same values, ascending; the traces use the last of them."""
         self.traces = tuple(traces)
@@ -72,7 +72,7 @@ class Candidate:
 
     @property
     def version(self) -> int | None:
-        """The highest of the candidate's versions; None if it has no versions."""
+        """The highest of the candidate's versions, or None if it has no versions."""
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Guess:
 
     @property
     def best(self) -> Candidate | None:
-        """The most likely candidate; None if there is none."""
+        """The most likely candidate, or None if there is none."""
         return self.candidates[0] if self.candidates else None
 
     @property

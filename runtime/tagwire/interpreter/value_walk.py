@@ -93,7 +93,7 @@ def differs(value: Any, default: Any) -> bool:
 
 
 def _unlike(found: type, expected: type) -> str:
-    """Return an error text that distinguishes two classes with the same name; "" if their names differ."""
+    """Return an error text that distinguishes two classes with the same name, or "" if their names differ."""
     if found.__name__ != expected.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, expected))

@@ -154,6 +154,6 @@ def innermost(type: Type) -> Type:
 
 
 def nested_struct(type: Type) -> StructLayout | None:
-    """Return the struct of a `Nested` type or of an array's innermost elements; None for all other types."""
+    """Return the struct of a `Nested` type or of an array's innermost elements, or None for all other types."""
     inner = innermost(type)
     return inner.struct if isinstance(inner, Nested) else None

@@ -27,7 +27,7 @@ class Seen(NamedTuple):
     batch: RecordBatch
     records: int
     marker: int | None
-    """The type of the first record in a control batch (0 for abort, 1 for commit); None for data batches."""
+    """The type of the first record in a control batch (0 for abort, 1 for commit), or None for data batches."""
     is_whole: bool = True
 
 

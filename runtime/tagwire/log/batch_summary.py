@@ -60,7 +60,7 @@ class BatchSummary:
 
     def __init__(self) -> None:
         self.end: int | None = None
-        """The offset after the last batch; None without batches."""
+        """The offset after the last batch, or None without batches."""
         self.first: int | None = None
         self.newest = -1
         """The highest timestamp."""

@@ -30,8 +30,8 @@ class Source(NamedTuple):
     |---|---|
     | `record` | the field `name` of the record; null or the default if the format does not have it |
     | `tombstone` | whether the record is a tombstone |
-    | `role` | the batch header field whose role (its meaning in all formats) is `name`; -1 if there is none |
-    | `item` | the batch header field `name`; -1 if the format does not have it |
+    | `role` | the batch header field whose role (its meaning in all formats) is `name`, or -1 if there is none |
+    | `item` | the batch header field `name`, or -1 if the format does not have it |
     | `computed` | the position, size, offset or timestamp `name` |
     | `bits` | the attribute bits `name`: their value, or, in a dictionary column, the value's name |
     | `file`, `format` | the name of the file, or of the batch's format |

@@ -283,7 +283,7 @@ class Judge:
         return Verdict(compacted, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the batch's delete horizon, by default a new one; None if the format has no delete horizons."""
+        """Return the batch's delete horizon, by default a new one, or None if the format has no delete horizons."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms
@@ -377,7 +377,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """Return a batch of the records whose byte in `kept` is 1; None if native code can't copy one of them."""
+    """Return a batch of the records whose byte in `kept` is 1, or None if native code can't copy one of them."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

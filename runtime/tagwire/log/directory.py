@@ -97,7 +97,7 @@ class LogDirectory:
 
     @property
     def broker(self) -> dict[str, str]:
-        """The entries of `meta.properties`, such as node.id and cluster.id; empty if the file does not exist."""
+        """The entries of `meta.properties`, such as node.id and cluster.id, or empty if the file does not exist."""
         path = self.path / "meta.properties"
         return read_properties(path) if is_file(path) else {}
 

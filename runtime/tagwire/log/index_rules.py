@@ -50,7 +50,7 @@ class _AscendingIndexRule(IndexRule):
         self.index = index
         self._left = iter(index)
         self.entry: Any = next(self._left, None)
-        """The next entry to check; None if no more are left."""
+        """The next entry to check, or None if no more are left."""
         self.next = 0
         """The number of the next entry."""
 

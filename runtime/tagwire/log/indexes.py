@@ -214,7 +214,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
-        """Return the last entry whose value in `column` (0 or 1) is at most `value`; None if there is none."""
+        """Return the last entry whose value in `column` (0 or 1) is at most `value`, or None if there is none."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
 

@@ -41,7 +41,7 @@ class Partition:
         self._names = sorted(self._inodes)
         name = partition_name(self.path.absolute())
         self.topic = name.topic if name else None
-        """The topic, from the folder's name; None if the name is not a partition's."""
+        """The topic, from the folder's name, or None if the name is not a partition's."""
         self.partition = name.partition if name else None
         self._topic_id = name.topic_id if name else ""
         self.state = name.state if name else ""
@@ -189,7 +189,7 @@ class Partition:
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError for an invalid file.
+        """The entries of the leader epoch checkpoint, or empty if there is none. Raises LogError for an invalid file.
 
         In tiered storage, the last segment's checkpoint is used.
         """

@@ -343,7 +343,7 @@ class Scan:
 
 @lru_cache(maxsize=64)
 def _native_reader(formats: FormatSet, engine: str) -> "BatchReader | None":
-    """Return the native reader that `Scan` uses to read batches; None without the native engine."""
+    """Return the native reader that `Scan` uses to read batches, or None without the native engine."""
     return formats.native_reader_with(lambda plans: plans.quick_for(QuickBatch, is_alone=True))
 
 

@@ -41,7 +41,7 @@ class Segment:
             name = log_file(self.path)
         self.base_offset = name.base_offset if name else None
         self.end: int | None = None
-        """Readers stop at this position, after which a batch may be incomplete; None for the end of the file."""
+        """Readers stop at this position, after which a batch may be incomplete, or None for the end of the file."""
 
     @property
     def name(self) -> str:
@@ -155,7 +155,7 @@ class Segment:
         return Path(path) if is_file(path) else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """Return the last `.index` entry at or below `offset` (by default, the last entry); None if there is none.
+        """Return the last `.index` entry at or below `offset` (by default, the last entry), or None if there is none.
 
         Reads only a few entries. Raises LogError if the index is invalid.
         """
@@ -169,19 +169,19 @@ class Segment:
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
-        """The entries of the `.index` file; None if it does not exist. Raises LogError for invalid bytes."""
+        """The entries of the `.index` file, or None if it does not exist. Raises LogError for invalid bytes."""
         path = self.sibling("index")
         return OffsetIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
-        """The entries of the `.timeindex` file; None if it does not exist. Raises LogError for invalid bytes."""
+        """The entries of the `.timeindex` file, or None if it does not exist. Raises LogError for invalid bytes."""
         path = self.sibling("timeindex")
         return TimeIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The entries of the `.txnindex` file; empty if it does not exist. Raises LogError for invalid bytes."""
+        """The entries of the `.txnindex` file, or empty if it does not exist. Raises LogError for invalid bytes."""
         path = self.sibling("txnindex")
         return read_transaction_index(path) if path else []
 

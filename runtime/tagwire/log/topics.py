@@ -38,10 +38,10 @@ class Entry(NamedTuple):
     In logs without keys, it is the name of the value's message. For a marker, it is the marker's type.
     """
     key: Any
-    """The message that the key encodes; None for markers, and in logs whose records have no keys."""
+    """The message that the key encodes, or None for markers, and in logs whose records have no keys."""
     value: Any
     version: int
-    """The value's version; -1 if there is no value."""
+    """The value's version, or -1 if there is no value."""
 
     @property
     def is_tombstone(self) -> bool:

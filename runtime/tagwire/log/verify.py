@@ -35,7 +35,7 @@ class FileReport(NamedTuple):
 
     file: Path
     batches: int
-    """The number of whole batches; 0 for files that are not segments."""
+    """The number of whole batches, or 0 for files that are not segments."""
     records: int
     bytes: int
     problems: list[LogProblem]

@@ -63,7 +63,7 @@ class Message(Struct, Generic[H]):
     KIND: ClassVar[str]
     """The kind: request, response, header, metadata, data, coordinator-key or coordinator-value."""
     API_KEY: ClassVar[int | None] = None
-    """The API key or the record type; None for headers and data."""
+    """The API key or the record type, or None for headers and data."""
     COMPONENT: ClassVar[str] = ""
     """The part of Kafka that uses the message, such as "group".
 
@@ -73,13 +73,13 @@ class Message(Struct, Generic[H]):
     FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
     """The versions with tagged fields and compact lengths."""
     LATEST_STABLE: ClassVar[int]
-    """The highest version that is not marked unstable; -1 if there is none."""
+    """The highest version that is not marked unstable, or -1 if there is none."""
     HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
     """The header version for each range of the message's versions; for requests and responses only."""
     FALLBACK: ClassVar[tuple[int, int] | None] = None
     """How to answer a request in an unsupported version: the version of the response, and its error code."""
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
-    """How the message encodes optional fields (first draft of KIP-482); None if it has no such fields."""
+    """How the message encodes optional fields (first draft of KIP-482), or None if it has no such fields."""
 
     if TYPE_CHECKING:
 

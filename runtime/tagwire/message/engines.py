@@ -61,7 +61,7 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the native engine's module; None if the pure-Python engine is in use.
+    """Return the native engine's module, or None if the pure-Python engine is in use.
 
     Raises EngineError if TAGWIRE_ENGINE names an unavailable engine.
     """
@@ -124,7 +124,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Return why the native engine can't encode and decode this version; "" if it can, or if it isn't in use."""
+    """Return why the native engine can't encode and decode this version, or "" if it can, or if it isn't in use."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

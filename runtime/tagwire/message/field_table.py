@@ -69,13 +69,13 @@ class FieldRow:
     - `own_default`: the default as declared; for a UUID, an int.
     - `record_formats`: for each range of the message's versions, the format of the field's records.
     - `struct`: the class of the field's value or elements. `enum` is the enum of the field's numbers.
-    - `struct_versions`: maps the message's versions to those of a shared struct; None for all other fields.
+    - `struct_versions`: maps the message's versions to those of a shared struct, or None for all other fields.
     - `framing`: what a length, count or checksum in a record format refers to.
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.
     - `union`: only one of the fields with the same `union` may be set.
     - `unique`: the key fields of array elements, if no two elements may have the same key.
-    - `semantic`: what the values mean, such as `timestamp_ms`; empty for most fields.
+    - `semantic`: what the values mean, such as `timestamp_ms`, or empty for most fields.
     """
 
     __slots__ = (
@@ -171,7 +171,7 @@ class FieldRow:
         return framing is not None and bool(framing.length_of or framing.count_of or framing.covers)
 
     def record_format(self, version: int) -> str:
-        """Return the format that the field's records have in a version; "" if the spec names none."""
+        """Return the format that the field's records have in a version, or "" if the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
@@ -233,7 +233,7 @@ class OptionalFields:
 
 
 def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
-    """Return the key fields that array elements have in a version; empty if keys need not be unique."""
+    """Return the key fields that array elements have in a version, or empty if keys need not be unique."""
     rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
     inner = row.struct_version(version)
     return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])

@@ -52,7 +52,7 @@ class Loss:
 
 
 def losses(message: "Message", version: int) -> tuple[Loss, ...]:
-    """Return the values of `message` that `version` would drop or reject, in wire order; empty if there are none.
+    """Return the values of `message` that `version` would drop or reject, in wire order, or empty if there are none.
 
     Raises UnsupportedVersionError for an unknown version.
     """

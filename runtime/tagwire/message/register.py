@@ -39,7 +39,7 @@ class Register(IntEnum):
     text: str
     """The member's display name; by default, the name of its constant."""
     codec: str
-    """The codec for values of record headers with this key; "" if there is none."""
+    """The codec for values of record headers with this key, or "" if there is none."""
 
     def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
         member = int.__new__(cls, key)

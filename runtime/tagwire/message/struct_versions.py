@@ -30,7 +30,7 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the shared struct's version that `version` of the message uses; None if there is none."""
+        """Return the shared struct's version that `version` of the message uses, or None if there is none."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:

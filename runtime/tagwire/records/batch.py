@@ -199,22 +199,22 @@ class RecordBatch:
 
     @property
     def partition_leader_epoch(self) -> int:
-        """The epoch of the partition leader; -1 if the batch has none."""
+        """The epoch of the partition leader, or -1 if the batch has none."""
         return self._format.role(self._header, "partition_leader_epoch")
 
     @property
     def producer_id(self) -> int:
-        """The producer's id; -1 if the batch has none."""
+        """The producer's id, or -1 if the batch has none."""
         return self._format.role(self._header, "producer_id")
 
     @property
     def producer_epoch(self) -> int:
-        """The producer's epoch; -1 if the batch has none."""
+        """The producer's epoch, or -1 if the batch has none."""
         return self._format.role(self._header, "producer_epoch")
 
     @property
     def base_sequence(self) -> int:
-        """The producer's sequence number of the first record; -1 if the batch has none."""
+        """The producer's sequence number of the first record, or -1 if the batch has none."""
         return self._format.role(self._header, "base_sequence")
 
     @property
@@ -229,7 +229,7 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When this batch's tombstones may be removed, in milliseconds since 1970; None if no time is stored."""
+        """When this batch's tombstones may be removed, in milliseconds since 1970, or None if no time is stored."""
         return self.base_timestamp if self._format.flag(self._header, "has_delete_horizon") else None
 
     @property
@@ -239,7 +239,7 @@ class RecordBatch:
 
     @property
     def count(self) -> int | None:
-        """The number of records according to the header; None in formats whose header has no count."""
+        """The number of records according to the header, or None in formats whose header has no count."""
         return self._format.role(self._header, "count") if "count" in self._format.fields else None
 
     @property
@@ -269,7 +269,7 @@ class RecordBatch:
 
     @cached_property
     def _messages(self) -> "Messages | None":
-        """The messages inside a wrapper; None for other batches."""
+        """The messages inside a wrapper, or None for other batches."""
         if self._format.records is not None or self.codec == "none":
             return None
         from tagwire.records.legacy_messages import Messages

@@ -74,7 +74,7 @@ class _ClientRecord:
         return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
-        """Return the last value of a key; None if the key is absent.
+        """Return the last value of a key, or None if the key is absent.
 
         `deserializer` decodes the value. The default is the key's codec; without one, the raw bytes are returned.
         Raises DecodeError for bytes that the codec can't decode.

@@ -40,7 +40,7 @@ CONTROL_TYPES: Final = {
 class ControlRecord:
     """A decoded marker.
 
-    `type` is the name of the marker's type, or `unknown`. `message` is its decoded value; None for an unknown type.
+    `type` is the name of the marker's type, or `unknown`. `message` is its decoded value, or None for an unknown type.
     """
 
     __slots__ = ("key_version", "message", "number", "type", "value")
@@ -57,7 +57,7 @@ class ControlRecord:
 
 
 def control_type(record: Record | None) -> int:
-    """Return the type number in a marker's key, such as 1 for a commit; -1 if the key is too short."""
+    """Return the type number in a marker's key, such as 1 for a commit, or -1 if the key is too short."""
     key = record.key if record else None
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 

@@ -80,7 +80,7 @@ def converted_batch(
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
-    """Return the reason why a batch can't be converted to a format; "" if it can."""
+    """Return the reason why a batch can't be converted to a format, or "" if it can."""
     if batch.is_control and "is_control" not in target.bits:
         return "that format has no transaction markers, and would read them as records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:

@@ -64,7 +64,7 @@ class Format:
         self.fields = {role: items[name] for role, names in VOCABULARY.items() for name in names if name in items}
         """The layout item of each role that the format has."""
         self.records = self.fields.get("records")
-        """The array of records; None in message set formats."""
+        """The array of records, or None in message set formats."""
         for role in ("base_offset", "attributes"):
             if role not in self.fields:
                 raise SchemaError(
@@ -111,7 +111,7 @@ class Format:
 
     @cached_property
     def header_order(self) -> Order | None:
-        """The order in which the format sorts a record's headers; None if it keeps their original order."""
+        """The order in which the format sorts a record's headers, or None if it keeps their original order."""
         item = next((item for item in self.record.items if item.name == "headers"), None)
         return item.type.order if item is not None and isinstance(item.type, Array) else None
 

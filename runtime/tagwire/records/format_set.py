@@ -66,7 +66,7 @@ class FormatSet:
         self.formats = tuple(by_magic[magic] for magic in sorted(by_magic))
         """All formats, by ascending magic byte."""
         self.alone = self.formats[0] if len(self.formats) == 1 else None
-        """The format of every batch; None if there are several."""
+        """The format of every batch, or None if there are several."""
         self.by_magic = {each.magic: each for each in self.formats if each.header_positions.magic_at == MAGIC_AT}
         """The formats with their magic byte at the usual position."""
         self.tried = tuple(each for each in self.formats if each.header_positions.magic_at != MAGIC_AT)

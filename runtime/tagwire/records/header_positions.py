@@ -38,7 +38,7 @@ class HeaderPositions:
         before = _width(items[: self._extent]) if self._extent >= 0 else None
         kind = items[self._extent].type if self._extent >= 0 else None
         self.length_at = before
-        """The position of the length; None if it varies, or there is no length."""
+        """The position of the length, or None if it varies, or there is no length."""
         self._code = kind.code if isinstance(kind, Extent) else None
         self._number = Struct(f">{self._code.wire.code}") if isinstance(self._code, Fixed) else None
         self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
@@ -48,9 +48,9 @@ class HeaderPositions:
         self.magic_at = self._fixed(format, "magic")
         """The position of the magic byte; None after a length of varying size, or if there is none."""
         self.magic_after_length = self._magic_after_length(format)
-        """The distance of the magic byte from the end of the length; None if this varies as well."""
+        """The distance of the magic byte from the end of the length, or None if this varies as well."""
         self.sum = self._sum()
-        """The position of the checksum; None if it varies, or there is none."""
+        """The position of the checksum, or None if it varies, or there is none."""
         self.offset_at = self._fixed(format, "base_offset", 8)
         self.last_delta_at = self._fixed(format, "last_offset_delta", 4)
         self.gives_last_offset = self.offset_at is not None and (
@@ -60,7 +60,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The arguments for the native search for batch headers; None if native code doesn't support the format."""
+        """The arguments for the native search for batch headers, or None if native code doesn't support the format."""
         code, checksum = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_after_length is None or not (is_int32 or isinstance(code, Varint)):
@@ -77,7 +77,7 @@ class HeaderPositions:
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The varint type of the length field; None if there is no length field, or if its width is fixed."""
+        """The varint type of the length field, or None if there is no length field, or if its width is fixed."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:

@@ -47,7 +47,7 @@ class Movable:
         self.left = len(facts)
         """The number of records that have not been moved."""
         self.next_offset: int | None = walk.base_offset
-        """The offset of the next record; None if native code can't add that record to the last run."""
+        """The offset of the next record, or None if native code can't add that record to the last run."""
         self._walk = walk
         self._pos = walk.pos
 
@@ -64,7 +64,7 @@ class Movable:
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
-    """Return a batch's records in a form that native code can move; None if they must be read as objects.
+    """Return a batch's records in a form that native code can move, or None if they must be read as objects.
 
     `lasts` is a buffer of ascending int64 offsets. Records with these offsets are marked as IS_LAST in `Movable.facts`.
     With `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a
@@ -119,7 +119,7 @@ class BatchHeader(NamedTuple):
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return the data needed, besides the records, to rebuild a batch; None if the rebuilt bytes would differ.
+    """Return the data needed, besides the records, to rebuild a batch, or None if the rebuilt bytes would differ.
 
     The batch is rebuilt once as a test. `latest` is the highest timestamp that an Arrow column can store, in
     milliseconds since 1970. If any timestamp is outside the column's range, the result contains all of them.

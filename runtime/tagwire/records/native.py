@@ -69,7 +69,7 @@ class Plans:
 
     @cached_property
     def quick(self) -> "Magic2 | None":
-        """The native functions that read or write a whole v2 batch in one call; None for other formats."""
+        """The native functions that read or write a whole v2 batch in one call, or None for other formats."""
         from tagwire.records.batch import RecordBatch
 
         return self.quick_for(RecordBatch)
@@ -251,7 +251,7 @@ def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_
 def written_of(
     format: "Format", found: "Gathering", header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:
-    """Return the encoded records; None if the base offset or timestamp has changed since they were collected."""
+    """Return the encoded records, or None if the base offset or timestamp has changed since they were collected."""
     plan = format.plans.records
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     assert plan is not None

@@ -51,7 +51,7 @@ class Record:
     ) -> None:
         self.offset = offset
         self.timestamp = timestamp
-        """Milliseconds since 1970; -1 for none."""
+        """Milliseconds since 1970, or -1 for none."""
         self.key = key
         self.value = value
         checked = () if headers == () else header_pairs(headers)
@@ -60,7 +60,7 @@ class Record:
         self.attributes = attributes
         """The record's own attribute bits, without the bits that its format names."""
         self.tombstone = tombstone
-        """The tombstone flag; None if the format has no such flag."""
+        """The tombstone flag, or None if the format has no such flag."""
 
     @property
     def is_tombstone(self) -> bool:

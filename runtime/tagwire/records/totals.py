@@ -35,7 +35,7 @@ class Totals(NamedTuple):
 
 
 def totals(batch: RecordBatch) -> Totals | None:
-    """Return a batch's totals; None if a record is invalid, or native code doesn't support the records or limits."""
+    """Return a batch's totals, or None if a record is invalid, or native code doesn't support the records or limits."""
     if _native is None or (found := native_source(batch)) is None:
         return None
     numbers = _native(*found)
@@ -43,7 +43,7 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int, tuple[int, int, bool], bool] | None:
-    """Return a batch's records as arguments for functions of `tagwire._records`; None if Python must read them.
+    """Return a batch's records as arguments for functions of `tagwire._records`, or None if Python must read them.
 
     The arguments are the decompressed bytes, the positions where the records begin and end, the record count,
     `Walk.bases`, and whether the records have attributes. The result is None if native code does not support the

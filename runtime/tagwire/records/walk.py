@@ -47,7 +47,7 @@ class Walk:
     """Iterates over the records of one batch.
 
     The decompressed records are in `data` from `pos` to `end`. `compressed_at` is the position of the compressed
-    records in the input; None if they are not compressed.
+    records in the input, or None if they are not compressed.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the record count in the header; None if the header has no count.
+        """Return the record count in the header, or None if the header has no count.
 
         Raises DecodeError if the batch is too small for that count.
         """
@@ -221,7 +221,7 @@ def plain_attributes(format: Format, attributes: int) -> int:
 
 
 def tombstone_flag(format: Format, attributes: int) -> bool | None:
-    """Return the tombstone bit of a record's attributes; None if its format has no such bit."""
+    """Return the tombstone bit of a record's attributes, or None if its format has no such bit."""
     group = format.record_bits.get("is_tombstone")
     return None if group is None else bool(group.of(attributes))
 

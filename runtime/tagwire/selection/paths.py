@@ -73,7 +73,7 @@ class Paths:
         self.rest = [line[len(self.row_path) :] for line in self.lines]
         """The remaining steps of each path within a row."""
         self.element: Any = _element(message, self.row_path)
-        """The class of the elements that are rows; None if they are not structs, or there are no rows."""
+        """The class of the elements that are rows, or None if they are not structs, or there are no rows."""
 
     def _add(self, text: str, column: int) -> list[Step]:
         at = self.root

@@ -34,7 +34,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Extend a checksum by more bytes. `value` is the checksum of the bytes before `data`; 0 if there are none.
+    """Extend a checksum by more bytes. `value` is the checksum of the bytes before `data`, or 0 if there are none.
 
     Raises MissingExtraError if no library can compute it.
     """

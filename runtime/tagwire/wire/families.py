@@ -26,7 +26,7 @@ _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 
 def integer_format(width: int, *, is_signed: bool) -> str:
-    """Return the Arrow format string for integers of `width` bytes; "" if there is none."""
+    """Return the Arrow format string for integers of `width` bytes, or "" if there is none."""
     format = _FORMATS.get(width, "")
     return format if is_signed else format.upper()
 

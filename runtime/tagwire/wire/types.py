@@ -66,7 +66,7 @@ _with_arguments: Final[dict[tuple[str, str], WireType]] = {}
 
 
 def wire_type(name: str, semantic: str = "") -> WireType | None:
-    """Return the wire type for a spec's `type` and `semantic`; None if no such type exists. Results are cached."""
+    """Return the wire type for a spec's `type` and `semantic`, or None if no such type exists. Results are cached."""
     row = WIRE_TYPES.get(name)
     if row is not None and not semantic:
         return row

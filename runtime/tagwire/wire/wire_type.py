@@ -58,9 +58,9 @@ class WireType:
     annotation: ClassVar[str]
     """The Python type, as generated code writes it."""
     annotation_module: ClassVar[str] = ""
-    """The module to import the Python type from; "" for builtins."""
+    """The module to import the Python type from, or "" for builtins."""
     length: ClassVar[str] = ""
-    """The type of a noncompact length before a value: int16 or int32; "" if there is no length."""
+    """The type of a noncompact length before a value: int16 or int32, or "" if there is no length."""
     longest: ClassVar[int] = UVARINT_MAX
     """The maximum length of a value in a message, in bytes."""
     is_raw: ClassVar[bool] = False
@@ -72,19 +72,19 @@ class WireType:
     text_form: ClassVar[str] = ""
     """The valid defaults in specs, in words, such as "true or false"; "" if only the type's own default is possible."""
     semantic: str = ""
-    """The value of the key `semantic` in specs, such as "decimal(9,2)"; "" for most types."""
+    """The value of the key `semantic` in specs, such as "decimal(9,2)", or "" for most types."""
     default: ClassVar[Any]
     arrow_format: ClassVar[str] = ""
-    """The Arrow format string of columns; "" if there is none."""
+    """The Arrow format string of columns, or "" if there is none."""
     samples: ClassVar[tuple[Any, ...]]
     """A few values for fuzzing and for comparing specs. Their bytes differ, and the first is not the default."""
 
     def __init__(self, name: str, code: str = "", width: int = 0, low: int = 0, high: int = 0) -> None:
         self.name = name
         self.code = code
-        """The format character of the module `struct`; "" for types with a length."""
+        """The format character of the module `struct`, or "" for types with a length."""
         self.width = width
-        """The number of bytes on the wire; 0 for types with a length."""
+        """The number of bytes on the wire, or 0 for types with a length."""
         self.low = low
         self.high = high
 
@@ -99,7 +99,7 @@ class WireType:
         return self.name
 
     def name_of(self, value: Any) -> str:
-        """Return the name of an enum value; "" if values of this type have no names."""
+        """Return the name of an enum value, or "" if values of this type have no names."""
         return ""
 
     @property
@@ -149,7 +149,7 @@ class WireType:
             out += pack(f">{self.code}", self.raw_of(value))
 
     def meaning(self, value: Any) -> str:
-        """Return a readable form to show next to the value, such as a date; "" for types without a semantic."""
+        """Return a readable form to show next to the value, such as a date, or "" for types without a semantic."""
         return ""
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:

@@ -126,7 +126,7 @@ def test_columns_and_rows_reject_the_same_values() -> None:
 
 
 def as_array(sample: Sample, message: Any) -> Any:
-    """Return the message as an Arrow array with 64-bit integers and offsets; None if Arrow can't represent it."""
+    """Return the message as an Arrow array with 64-bit integers and offsets, or None if Arrow can't represent it."""
     root = message_column(
         "", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], ColumnSelection(None)
     )

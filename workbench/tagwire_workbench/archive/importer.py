@@ -87,7 +87,7 @@ class ImportReport:
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """For each message, the paths of its fields and structs without `about`; empty if no spec has any `about`."""
+    """For each message, the paths of its fields and structs without `about`, or empty if no spec has any `about`."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:

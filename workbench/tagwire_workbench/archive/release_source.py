@@ -71,7 +71,7 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
 
 
 def release_name(source: Path) -> str:
-    """Return the release in the name of a jar or folder, as in `kafka-clients-4.4.0.jar`; "" if there is none."""
+    """Return the release in the name of a jar or folder, as in `kafka-clients-4.4.0.jar`, or "" if there is none."""
     for part in reversed(source.parts):
         released = _RELEASED.fullmatch(part.removesuffix(".jar"))
         if released and "." in released["release"]:

@@ -89,14 +89,14 @@ class BatchListing(Listing):
         self._follows = follows
         self._segments: list[Segment] = []
         self._next: list[int | None] = []
-        """Start of the next batch in each segment; None if no batch can follow."""
+        """Start of the next batch in each segment, or None if no batch can follow."""
         self._seen: list[tuple[int, int]] = []
         """Size and modification time of each segment when it was last read."""
         self._files = array("i")
         self._starts = array("q")
         self._sizes = array("q")
         self._ends = array("q")
-        """The last offset of each entry; -1 for bytes that are not a batch."""
+        """The last offset of each entry, or -1 for bytes that are not a batch."""
         self._done = 0
         self._total = 1
         self._fields = lru_cache(maxsize=1000)(self._read_cells)

@@ -57,7 +57,7 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def entry(self) -> int | None:
-        """The entry under the cursor; None if the list is empty."""
+        """The entry under the cursor, or None if the list is empty."""
         return self.view[self.cursor] if self.cursor < len(self.view) else None
 
     @property

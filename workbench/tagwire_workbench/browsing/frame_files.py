@@ -30,7 +30,7 @@ class FrameFile(Protocol):
     """The interface of the classes that read frames from a file."""
 
     error: str
-    """Why reading ended before the end of the file; "" if the end was reached."""
+    """Why reading ended before the end of the file, or "" if the end was reached."""
 
     @property
     def progress(self) -> float:

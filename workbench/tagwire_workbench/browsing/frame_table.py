@@ -53,7 +53,7 @@ class FrameTable:
         """API key of the frame; NONE if unknown."""
         self.versions = array("i")
         self.ids = array("i")
-        """Correlation ID of the frame; 0 if it has none."""
+        """Correlation ID of the frame, or 0 if it has none."""
         self.connections = array("i")
         self.clients = array("i")
         self.partners = array("i")

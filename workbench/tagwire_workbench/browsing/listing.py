@@ -54,7 +54,7 @@ class Listing(ABC):
         self.is_done = False
         """Whether no more entries will come."""
         self.error = ""
-        """Why reading ended early; "" if it did not."""
+        """Why reading ended early, or "" if it did not."""
         self.states = bytearray()
         """The error state of each entry: UNKNOWN, FINE or INVALID."""
         self._work: Iterator[bool] | None = None
@@ -104,7 +104,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the first entry with this number or a higher one; None if there is none."""
+        """Return the index of the first entry with this number or a higher one, or None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:

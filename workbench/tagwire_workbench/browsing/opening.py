@@ -27,7 +27,7 @@ class OpenOptions(NamedTuple):
     settings: ExplainSettings
     port: int
     stream: str | None
-    """The kind of frames in a length-prefixed stream, "request" or "response"; None for any other input."""
+    """The kind of frames in a length-prefixed stream, "request" or "response", or None for any other input."""
     is_log: bool
     """Whether the input is a log. Also true if a record format is given."""
     follows: bool

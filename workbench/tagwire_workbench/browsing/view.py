@@ -27,7 +27,7 @@ class View:
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""
-        """The last error that prevented the test of an entry; "" if there was none."""
+        """The last error that prevented the test of an entry, or "" if there was none."""
 
     def __len__(self) -> int:
         return len(self._found) if self._tests else self.listing.count

@@ -30,7 +30,7 @@ class FieldUsage:
     used: int = 0
     """Number of messages or elements with a non-default value."""
     values: set[Any] | None = field(default_factory=set)
-    """All values, including the default; None if there are too many, or if they are sensitive or composite."""
+    """All values, including the default, or None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
         """Add a value to `values`, and count it unless it is the default."""
@@ -48,7 +48,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All values of a boolean or a small enum; empty for other fields."""
+        """All values of a boolean or a small enum, or empty for other fields."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)

@@ -19,7 +19,7 @@ class DesignFinding:
     file: str
     message_name: str
     path: str
-    """The field's path in snake case; "" for the whole design."""
+    """The field's path in snake case, or "" for the whole design."""
     message: str
     key: str = "name"
     """The spec key that the finding is about."""

@@ -37,7 +37,7 @@ def first_flexible(spec: Spec) -> int:
 
 
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
-    """Return the spec with only the versions before `below`; None if no version is left.
+    """Return the spec with only the versions before `below`, or None if no version is left.
 
     By default, `below` is the first flexible version. Fields, structs and headers that exist only in the removed
     versions are removed. A range that extended into the removed versions becomes open-ended. A draft is returned

@@ -56,13 +56,13 @@ class Draft:
     before: Versions
     after: Versions
     new: int | None
-    """The number of the new version with optional fields; None if no version was added to the spec."""
+    """The number of the new version with optional fields, or None if no version was added to the spec."""
     notes: tuple[str, ...]
     """Remarks about the changes, for the report."""
     removed: tuple[str, ...]
     """Fields that no version has any more, such as `Topics.Partitions.Leader`."""
     path: Path | None
-    """The file to write; None if the draft is not written."""
+    """The file to write, or None if the draft is not written."""
     text: str
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ class FuzzInput(NamedTuple):
 
     @property
     def error(self) -> DecodeError | None:
-        """The first error in the input; None if the input is valid. Error offsets are relative to `begin`."""
+        """The first error in the input, or None if the input is valid. Error offsets are relative to `begin`."""
         return self.trace.error
 
 
@@ -129,7 +129,7 @@ class InputFraming:
         return FuzzInput(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return an input's message class and version; None if they are unknown, or don't match the options."""
+        """Return an input's message class and version, or None if they are unknown, or don't match the options."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin

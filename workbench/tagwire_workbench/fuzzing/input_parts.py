@@ -49,9 +49,9 @@ class InputPart:
         """The enclosing parts, outermost first."""
         self.inner: list[InputPart] = []
         self.type: Type | None = None
-        """The type of a field or an element; None for other parts."""
+        """The type of a field or an element, or None for other parts."""
         self.item: Item | None = None
-        """The layout item of a field, or of a tagged field's entry; None for other parts."""
+        """The layout item of a field, or of a tagged field's entry, or None for other parts."""
         self.struct: StructLayout | None = None
         """The struct itself for a struct and its section; for other parts, the struct around the part."""
         self.number = 0
@@ -233,7 +233,7 @@ def splice(
 
 
 def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch | None:
-    """Return the patch that updates the count or size at the start of `holder`; None if it doesn't change."""
+    """Return the patch that updates the count or size at the start of `holder`, or None if it doesn't change."""
     node, prefix = holder.node, Patch(holder.start, holder.content_start, b"")
     if not isinstance(node.value, int):
         return None

@@ -48,7 +48,7 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 
 def renamable(text: str, offset: int) -> Name | None:
-    """Return the struct or field name at an offset; None if there is none."""
+    """Return the struct or field name at an offset, or None if there is none."""
     names = SpecNames(TextTree(text))
     return names.struct_at(offset) or names.field_at(offset)
 
@@ -86,7 +86,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return an error whose rule is broken more often after an edit than before; None if there is none."""
+    """Return an error whose rule is broken more often after an edit than before, or None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

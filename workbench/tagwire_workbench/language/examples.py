@@ -45,7 +45,7 @@ def field_example(message: MessageSpec, struct: str, field: str) -> WireExample 
 
 
 def field_path(message: MessageSpec, struct: str, field: str) -> list[str] | None:
-    """Return the attribute names on the shortest path from the message to a field; None if there is no path."""
+    """Return the attribute names on the shortest path from the message to a field, or None if there is no path."""
     structs = {each.name: each for each in message.structs}
     waiting: list[tuple[StructSpec, list[str]]] = [(message.root, [])]
     seen = {message.root.name}

@@ -33,9 +33,9 @@ class Hover(NamedTuple):
 
 
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
-    """Return the hover at an offset; None if there is none. Invalid source does not raise an error.
+    """Return the hover at an offset, or None if there is none. Invalid source does not raise an error.
 
-    `message` is the parsed spec; None if it has errors. `rules` lists the IDs of rules broken at the offset.
+    `message` is the parsed spec, or None if it has errors. `rules` lists the IDs of rules broken at the offset.
     """
     tree = TextTree(text)
     found = _of_key(tree, offset) or _of_value(tree, offset, message)
@@ -48,7 +48,7 @@ def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Seq
 
 
 def rule_text(rule_id: str) -> str:
-    """Return a rule and its example in Markdown, as printed by `tagwire rule`; "" for an unknown rule."""
+    """Return a rule and its example in Markdown, as printed by `tagwire rule`, or "" for an unknown rule."""
     rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
     if rule is None:
         return ""

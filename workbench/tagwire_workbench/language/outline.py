@@ -33,7 +33,7 @@ class Symbol:
 
 
 def outline(text: str) -> list[Symbol]:
-    """Return the outline of a spec; empty if the spec has no name. Invalid source does not raise an error."""
+    """Return the outline of a spec, or empty if the spec has no name. Invalid source does not raise an error."""
     return _symbols([TextTree(text).root], "message")
 
 

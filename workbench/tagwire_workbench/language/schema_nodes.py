@@ -22,7 +22,7 @@ _RELEASED_KEYS: Final = ("flexibleVersions", "taggedVersions")
 """Keys that the draft dialect does not have."""
 
 Shape = str
-"""The kind of a `Value`, such as "list"; "" for a value that is not written yet."""
+"""The kind of a `Value`, such as "list", or "" for a value that is not written yet."""
 
 
 class Key(NamedTuple):
@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 class SchemaNode:
-    """The schema of one value. `kind` is its name in `$defs`; "" if it has none."""
+    """The schema of one value. `kind` is its name in `$defs`, or "" if it has none."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""
@@ -72,7 +72,7 @@ class SchemaNode:
         return Key(name, "", False, False, SchemaNode(others)) if found is None and others else found
 
     def items(self) -> "SchemaNode | None":
-        """Return the schema of a list's items; None if the value is not a list."""
+        """Return the schema of a list's items, or None if the value is not a list."""
         node = self.shaped("list")._node
         return SchemaNode(node["items"]) if "items" in node else None
 
@@ -98,7 +98,7 @@ class SchemaNode:
 
 
 def schema_node_of(value: Value) -> SchemaNode | None:
-    """Return the schema of a value in a spec; None if the schema doesn't define the value."""
+    """Return the schema of a value in a spec, or None if the schema doesn't define the value."""
     path: list[Value] = []
     at: Value | None = value
     while at is not None:

@@ -26,7 +26,7 @@ class SetName(NamedTuple):
 
 
 def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
-    """Return the name of the shared struct or register at an offset; None if there is no such name.
+    """Return the name of the shared struct or register at an offset, or None if there is no such name.
 
     Raises SpecError if the spec folder can't be read.
     """

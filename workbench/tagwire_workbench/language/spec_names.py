@@ -48,7 +48,7 @@ class SpecNames:
         name = root.get("name")
         self.is_register = root.string("type") == "register"
         self.own_name: Name | None = None
-        """The name of a shared struct or register, which other specs of its set may use; None for other specs."""
+        """The name of a shared struct or register, which other specs of its set may use, or None for other specs."""
         if name is not None and name.kind == "string" and root.string("type") in ("struct", "register"):
             self.own_name = Name(name.text, name, name.content)
         for value in tree.values():
@@ -168,7 +168,7 @@ def _touched(names: list[Name], offset: int) -> Name | None:
 
 
 def definition(text: str, offset: int) -> Span | None:
-    """Return the declaration of the struct or field at the cursor; None if the cursor isn't on a name."""
+    """Return the declaration of the struct or field at the cursor, or None if the cursor isn't on a name."""
     found = references(text, offset)
     return found[0] if found else None
 

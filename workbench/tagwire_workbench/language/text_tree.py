@@ -44,7 +44,7 @@ class Value:
     parent: "Value | None" = None
     """The object or list that contains the value."""
     entry: "KeyEntry | None" = None
-    """The parent object's entry that contains the value; None in a list."""
+    """The parent object's entry that contains the value, or None in a list."""
     entries: "list[KeyEntry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 
@@ -87,9 +87,9 @@ class Slot(NamedTuple):
 
     role: Role
     owner: Value | None
-    """The object or list around the cursor; None if there is none."""
+    """The object or list around the cursor, or None if there is none."""
     entry: KeyEntry | None
-    """The entry whose value may be written at the cursor; None if there is none."""
+    """The entry whose value may be written at the cursor, or None if there is none."""
     written: Span
     """The token at the cursor, which a completion replaces; empty between tokens."""
 
@@ -145,7 +145,7 @@ class TextTree:
         return found
 
     def entry_at(self, offset: int) -> tuple[Value, KeyEntry] | None:
-        """Return the object and entry whose key is at an offset; None if there is no key."""
+        """Return the object and entry whose key is at an offset, or None if there is no key."""
         for value in self.values():
             for entry in value.entries:
                 if entry.span.has(offset):

@@ -88,7 +88,7 @@ class SetProblems(NamedTuple):
     of_files: dict[Path, list[Problem]]
     """Violations of rules about a single file."""
     of_set: dict[Path, list[Problem]]
-    """Violations of rules about the set; empty if any file is invalid."""
+    """Violations of rules about the set, or empty if any file is invalid."""
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ class Workspace:
         return other
 
     def text(self, path: Path) -> str:
-        """Return a file's content, from the editor or from disk; "" if it can't be read."""
+        """Return a file's content, from the editor or from disk, or "" if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text
@@ -277,7 +277,7 @@ class Workspace:
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
-        """Return the component of a file: the name of its top-level folder in the set; "" if it has no component."""
+        """Return the component of a file: the name of its top-level folder in the set, or "" if it has no component."""
         spec_set = self.spec_set(path)
         folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()

@@ -184,7 +184,7 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """Return the other file that "go to definition" opens; None if the declaration is in this file or doesn't exist.
+    """Return the other file that "go to definition" opens, or None if the declaration is in this file or doesn't exist.
 
     For a register or shared struct, it is the file that declares it. For an API key, it is the file of the request's
     response or of the response's request.

@@ -103,7 +103,7 @@ class SpecServer(LanguageServer):
         self._last_warning = ""
 
     def document(self, uri: str) -> Document | None:
-        """Return the spec at a URI; None if the file isn't a spec, or is too long to be analyzed."""
+        """Return the spec at a URI, or None if the file isn't a spec, or is too long to be analyzed."""
         path = path_of(uri)
         if self.specs.is_too_long(path):
             return None
@@ -201,7 +201,7 @@ class SpecServer(LanguageServer):
 
 
 def _rules_page() -> str:
-    """Return the URL of the rules' documentation; "" if the package metadata doesn't contain it."""
+    """Return the URL of the rules' documentation, or "" if the package metadata doesn't contain it."""
     try:
         links = metadata("tagwire").get_all("Project-URL") or []
     except PackageNotFoundError:

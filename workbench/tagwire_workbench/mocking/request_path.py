@@ -39,7 +39,7 @@ class RequestPath:
     def _add(self, part: str, cls: Any) -> Any:
         """Check one part of a path, such as `topics[0]`, and append its steps.
 
-        Return the class of the struct at this part of the path; None if there is no struct.
+        Return the class of the struct at this part of the path, or None if there is no struct.
         """
         found = _STEP.fullmatch(part)
         if found is None:

@@ -206,7 +206,7 @@ FORMS: Final = {
 
 
 def _form_of(value: Any) -> str | None:
-    """Return the `$` key of a special object, such as `$hex`; None for any other value."""
+    """Return the `$` key of a special object, such as `$hex`, or None for any other value."""
     if not isinstance(value, dict):
         return None
     return next((key for key in value if key.startswith("$")), None)

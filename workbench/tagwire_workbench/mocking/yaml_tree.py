@@ -213,7 +213,7 @@ class _Maker:
 
 
 def _joined_surrogates(text: str) -> str | None:
-    """Return the text with each surrogate pair replaced by its character; None if a surrogate is unpaired.
+    """Return the text with each surrogate pair replaced by its character, or None if a surrogate is unpaired.
 
     JSON's `\\u` escapes result in surrogates.
     """

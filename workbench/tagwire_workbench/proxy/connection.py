@@ -34,7 +34,7 @@ class PassedRequest(NamedTuple):
     api_key: int
     version: int
     correlation_id: int | None
-    """The correlation ID; None in protocols without correlation IDs."""
+    """The correlation ID, or None in protocols without correlation IDs."""
     client_id: str | None
 
 
@@ -87,7 +87,7 @@ class ProxyConnection:
         return frame
 
     def _client_id(self, frame: bytes) -> str | None:
-        """Return the client ID in a request's header; None if the header can't be read.
+        """Return the client ID in a request's header, or None if the header can't be read.
 
         The last decoded header of each API is cached: headers usually differ only in their correlation IDs.
         """

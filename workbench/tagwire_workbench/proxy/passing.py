@@ -65,7 +65,7 @@ class Passing:
         self._size = 0
         self._left = 0
         self._parts: list[Bytes] | None = None
-        """The parts of the current frame; None if the frame is not recorded."""
+        """The parts of the current frame, or None if the frame is not recorded."""
         self._collected = 0
         self._begun: Begun | None = None
         self._passed: list[tuple[Begun, list[Bytes], int]] = []

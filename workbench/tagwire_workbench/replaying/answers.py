@@ -28,7 +28,7 @@ _HEADER: Final = "header."
 
 class _Path(NamedTuple):
     message: str
-    """Name of the response to which the path applies; "" for all responses."""
+    """Name of the response to which the path applies, or "" for all responses."""
     path: str
 
 

@@ -90,12 +90,12 @@ class RecordedEvent(NamedTuple):
     """The connection: the values of `run` (the recording) and `conn` in the capture."""
     is_request: bool
     key: int | None
-    """The correlation ID of a response; None in protocols that match responses by order."""
+    """The correlation ID of a response, or None in protocols that match responses by order."""
     api_key: int
     version: int
     data: bytes
     time: float | None
-    """Time in seconds; None if the capture contains no time."""
+    """Time in seconds, or None if the capture contains no time."""
     request: bytes = b""
     """The recorded request of this response."""
     is_close: bool = False
@@ -152,7 +152,7 @@ class ReplayedAnswer(NamedTuple):
 
     step: RecordedEvent
     data: bytes | None
-    """The received frame; None if there was none."""
+    """The received frame, or None if there was none."""
     reason: str = ""
     """Why no frame was received."""
 

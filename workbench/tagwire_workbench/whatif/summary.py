@@ -77,7 +77,7 @@ class Summary:
 
 
 def percent(part: int, total: int) -> float:
-    """Return `part` as a percentage of `total`; 0 if `total` is 0."""
+    """Return `part` as a percentage of `total`, or 0 if `total` is 0."""
     return 100 * part / total if total else 0.0
 
 

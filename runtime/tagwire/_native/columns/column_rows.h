@@ -11,7 +11,7 @@ typedef struct {
 
 typedef struct {
     const tw_source *rows;
-    const tw_source *versions;     /* an array with the version of each row; NULL if all rows use `tables[0]` */
+    const tw_source *versions;     /* an array with the version of each row, or NULL if all rows use `tables[0]` */
     const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v, or NULL if there is none */
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */

@@ -25,7 +25,7 @@ struct tw_source {
     uint8_t constant;       /* whether all rows have the field's default */
     int64_t width;
     int64_t length, offset;
-    const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
+    const uint8_t *valid;   /* validity bits, one for each value, or NULL if no value is null */
     const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
     const void **buffers;   /* for string views: all buffers; data buffers begin at index 2 */

@@ -42,7 +42,7 @@ typedef struct {
     uint8_t nullable;
     uint8_t is_signed;
     uint8_t null_default;
-    int32_t width;       /* width of a value in bytes; 0 if it varies */
+    int32_t width;       /* width of a value in bytes, or 0 if it varies */
     int32_t end;         /* index after the column's last descendant */
     int32_t level;
     int32_t inner;       /* for list columns: index of the elements' level */
@@ -58,7 +58,7 @@ typedef struct {
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column can't have nulls or, after tw_complete, has none */
+    /* validity bits, or NULL if the column can't have nulls or, after tw_complete, has none */
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */

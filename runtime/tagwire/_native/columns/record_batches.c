@@ -45,7 +45,7 @@ static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
     return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
 }
 
-/* Return the plan for the batch at `p`; NULL if only Python can determine the batch's format. */
+/* Return the plan for the batch at `p`, or NULL if only Python can determine the batch's format. */
 static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     static const uint8_t zeros[17];

@@ -81,7 +81,7 @@ typedef struct {
     const tw_input *inputs;
     const int32_t *idle;     /* columns for which this record format has no field */
     int32_t constants_count, inputs_count, idle_count;
-    int32_t tombstone;       /* index of the column that marks tombstones; -1 if it was not requested */
+    int32_t tombstone;       /* index of the column that marks tombstones, or -1 if it was not requested */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
     /* whether a batch is a single message, as in magic 0 and 1; a compressed message wraps other messages */
@@ -89,9 +89,9 @@ typedef struct {
     int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
-    /* the slots of these batch header fields; -1 for a missing field */
+    /* the slots of these batch header fields, or -1 for a missing field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* the registers (framing.h) for these numbers; -1 for a number that is not needed */
+    /* the registers (framing.h) for these numbers, or -1 for a number that is not needed */
     int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* attribute bits that must be 0 in a wrapper */
@@ -107,8 +107,8 @@ typedef struct {
     int64_t position;        /* file position of the open batch, or of the next batch if none is open */
     int64_t next;            /* file position of the batch after the open batch */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
-    const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
-    const tw_record_plan *tried;    /* plan of the format whose batch length is a varint; NULL if there is none */
+    const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte, or NULL if no format has that magic byte */
+    const tw_record_plan *tried;    /* plan of the format whose batch length is a varint, or NULL if there is none */
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;
     int is_open;

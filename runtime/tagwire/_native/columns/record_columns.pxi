@@ -30,7 +30,7 @@ cdef class RecordPlan(Owner):
     cdef int codec_shift
     cdef object format, names
     cdef dict dictionaries
-    cdef tw_constant *file  # the value of the file name column; NULL if there is no such column
+    cdef tw_constant *file  # the value of the file name column, or NULL if there is no such column
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict dictionaries):
         cdef Py_ssize_t index

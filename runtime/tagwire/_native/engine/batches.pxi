@@ -110,7 +110,7 @@ cdef class Magic2:
         self.offset_register, self.timestamp_register, self.scale_register = [registers[name] for name in names]
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the batch at `pos`; None if Python must read it. See `BatchReader` for the other parameters."""
+        """Return the batch at `pos`, or None if Python must read it. See `BatchReader` for the other parameters."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
@@ -158,7 +158,7 @@ cdef class Magic2:
         return result
 
     cdef bytes open(self, batch, tw_batch *records):
-        """Return the bytes that contain a batch's records; None if Python must read the batch."""
+        """Return the bytes that contain a batch's records, or None if Python must read the batch."""
         cdef object found = slot_value(batch, BATCH[BUF])
         cdef PyObject *buf = <PyObject *>found
         cdef Py_ssize_t start = slot_value(batch, BATCH[START])
@@ -179,7 +179,7 @@ cdef class Magic2:
         return found
 
     cdef object records_of(self, object batch):
-        """Return an iterator over a batch's records; None if Python must read the batch."""
+        """Return an iterator over a batch's records, or None if Python must read the batch."""
         cdef tw_batch records
         cdef Reading reading
         buf = self.open(batch, &records)
@@ -223,7 +223,7 @@ cdef class Magic2:
         return Gathering.__new__(Gathering, self.records, tuple(inputs))
 
     cdef object build_from(self, object builder, Gathering gathering):
-        """Build the batch of a builder; None if only Python can build it, for example because it is compressed."""
+        """Build the batch of a builder, or None if only Python can build it, for example because it is compressed."""
         cdef int64_t numbers[4]
         cdef int64_t offset, requested, last
         cdef uint32_t attributes = 0
@@ -286,7 +286,7 @@ cdef object build(object builder, object nothing):
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """Return the builder's attribute `BUILDER_NAMES[index]`; None if it was deleted."""
+    """Return the builder's attribute `BUILDER_NAMES[index]`, or None if it was deleted."""
     return slot_value(builder, BUILDER[index])
 
 
@@ -329,7 +329,7 @@ cdef class BatchReader:
         self.other_length_at, self.other_gap, self.other_magic = other_length_at, other_gap, other_magic
 
     def at(self, bytes buf not None, Py_ssize_t pos):
-        """Return the batch at `pos`; None if Python must read it."""
+        """Return the batch at `pos`, or None if Python must read it."""
         return self.plan.at(buf, pos, self.other_length_at, self.other_gap, self.other_magic)
 
     def over(self, data):

@@ -52,7 +52,7 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """Return a version's plan; None if only pure Python supports this version.
+        """Return a version's plan, or None if only pure Python supports this version.
 
         Raises UnsupportedVersionError for an unknown version.
         """
@@ -180,7 +180,7 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """Return the plan for encoding a message in this version; None if only pure Python supports this version."""
+    """Return the plan for encoding a message in this version, or None if only pure Python supports this version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):

@@ -143,7 +143,7 @@ cdef class Choosing(Owner):
         return 0
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message from `offset` to the end of `data`; None if C can't read it."""
+        """Return the rows of the message from `offset` to the end of `data`, or None if C can't read it."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):

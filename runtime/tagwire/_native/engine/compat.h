@@ -29,7 +29,7 @@
 /* Prefetch distance, in elements, of loops that wait for memory. */
 #define TW_AHEAD 8
 
-/* The attribute stored at a byte offset in a data class object; NULL if it was never set or was deleted. */
+/* The attribute stored at a byte offset in a data class object, or NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* Macros that read a value from an object's slot, a list or a dict.

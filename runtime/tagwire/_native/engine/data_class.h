@@ -32,7 +32,7 @@ typedef struct {
     Py_ssize_t count;
     const tw_attribute *attributes;
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
-    PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
+    PyObject *init;       /* the `__init__` method that C replaces, or NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
     uint8_t atomic;       /* whether the garbage collector needn't track the objects (tracking.h) */
 } tw_data_class;

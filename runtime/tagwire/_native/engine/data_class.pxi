@@ -141,7 +141,7 @@ cdef class DataClass:
 cdef int takes(object row, object parameter) except -1:
     """Return a tw_takes: how the constructor converts an argument.
 
-    `row` is the field's entry in `FIELDS`; None for `unknown_tags`.
+    `row` is the field's entry in `FIELDS`, or None for `unknown_tags`.
     """
     if row is None:
         return TW_TAKES_ANY
@@ -172,7 +172,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return what native code needs to compare objects of a class; NULL if Python must compare them."""
+    """Return what native code needs to compare objects of a class, or NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -181,7 +181,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return what native code needs to write the `repr` of a class's objects; NULL if Python must write it."""
+    """Return what native code needs to write the `repr` of a class's objects, or NULL if Python must write it."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL

@@ -72,7 +72,7 @@ static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 }
 
 /* Merge known and unknown tagged fields in tag order and write them. `bits` has a bit set for each known field to
- * write. `others` is a tuple of the unknown fields in tag order; NULL if there are none. */
+ * write. `others` is a tuple of the unknown fields in tag order, or NULL if there are none. */
 static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
 {
     Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);

@@ -188,7 +188,7 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
     return tw_differs(f, value) == 0 ? 0 : -1;
 }
 
-/* Return an upper limit for a struct's encoded size; 0 if the fast path can't write the struct. */
+/* Return an upper limit for a struct's encoded size, or 0 if the fast path can't write the struct. */
 static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
     Py_ssize_t room = 10 * s->items_count, size;

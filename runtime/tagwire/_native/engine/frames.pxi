@@ -55,7 +55,7 @@ cdef class FramePlan:
         return frame
 
     cdef bytes write(self, object message, object correlation_id, object client_id):
-        """Return the encoded header and message; None if Python must encode them."""
+        """Return the encoded header and message, or None if Python must encode them."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef object header
@@ -145,7 +145,7 @@ cdef object encode_response(object registry, PyObject **args, Py_ssize_t count, 
 
 
 cdef bytes written_frame(dict plans, tuple parameters, PyObject **args, Py_ssize_t count, PyObject *names):
-    """Return an encoded frame; None if there is no plan for the message yet, or if Python must encode it."""
+    """Return an encoded frame, or None if there is no plan for the message yet, or if Python must encode it."""
     cdef PyObject *given[5]
     given[0] = given[1] = given[2] = given[3] = given[4] = NONE
     if not sort_arguments(parameters, 2, args, count, names, given) or given[3] != NONE:

@@ -38,7 +38,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* exclusive limit for the bits of `mask`; 0 for no limit */
+    int64_t values;       /* exclusive limit for the bits of `mask`, or 0 for no limit */
 } tw_bits;
 
 /* A bit of an encoded number that encoding computes from the values of other attributes. */
@@ -61,7 +61,7 @@ struct tw_framing {
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register that receives the field's number; 0 if nothing depends on it */
+    uint8_t keep;         /* register that receives the field's number, or 0 if nothing depends on it */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present */
     /* The attribute's value is B + S * number. `base` is the register that contains B (0 for most fields), and `scale`
      * the register that contains S (1 for most fields). */

@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the result of `finished`; None if records were added since
+    cdef bytes done  # the result of `finished`, or None if records were added since
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -179,7 +179,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return record headers as a tuple; None if a header has types that decoding never returns, such as a list."""
+    """Return record headers as a tuple, or None if a header has types that decoding never returns, such as a list."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:

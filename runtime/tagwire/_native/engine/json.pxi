@@ -72,7 +72,7 @@ cdef class JsonPlan(Owner):
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # the plan for reading JSON; NULL if Python must create the objects
+    cdef const tw_json_reading *reading  # the plan for reading JSON, or NULL if Python must create the objects
     cdef dict structs
     cdef dict readings
 
@@ -181,7 +181,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule that involves several fields."""
+        """Return the message, or None if it breaks a rule that involves several fields."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -253,7 +253,7 @@ cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the JSON plan of a version; None if only pure Python supports it. Plans are created on first use."""
+    """Return the JSON plan of a version, or None if only pure Python supports it. Plans are created on first use."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -275,13 +275,13 @@ def to_json(message, version, is_lossless):
 
 
 def from_json(cls, obj, version):
-    """Convert a dict of JSON values to a message; None if only Python can convert it."""
+    """Convert a dict of JSON values to a message, or None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.from_json(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Convert a message to JSON text; None if only Python can convert it. Raises the errors of `encode`."""
+    """Convert a message to JSON text, or None if only Python can convert it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -289,6 +289,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Convert JSON text to a message; None if only Python can convert it."""
+    """Convert JSON text to a message, or None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -28,7 +28,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Return the character that follows the backslash in the JSON escape of a character; 0 if it needs no escape. */
+/* Return the character that follows the backslash in the JSON escape of a character, or 0 if it needs no escape. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {

@@ -82,7 +82,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     return PyFloat_FromDouble(number);
 }
 
-/* Return the position of the quote that closes the string at t->p; NULL if the string contains an escape or control
+/* Return the position of the quote that closes the string at t->p, or NULL if the string contains an escape or control
  * character before the quote, or isn't closed. */
 static const uint8_t *tw_json_plain_end(const tw_json_reader *t)
 {

@@ -220,7 +220,7 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
     return bytes;
 }
 
-/* Return a new reference to the enum member with this name; NULL without an exception if there is no such member. */
+/* Return a new reference to the enum member with this name, or NULL without an exception if there is no such member. */
 static PyObject *tw_member_of_name(const tw_json_row *row, PyObject *text)
 {
     PyObject *member = PyDict_GetItemWithError(row->members->by_name, text);

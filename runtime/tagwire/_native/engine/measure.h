@@ -32,7 +32,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return by how many bytes the prefix for length `n` exceeds the shortest prefix; -1 if `n` is out of range. */
+/* Return by how many bytes the prefix for length `n` exceeds the shortest prefix, or -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -98,7 +98,7 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Return the encoded size of a tag section; -1 if encode.h must count the bytes. */
+/* Return the encoded size of a tag section, or -1 if encode.h must count the bytes. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;
@@ -197,7 +197,7 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-/* Return the encoded size of an array, including its length prefix; -1 if encode.h must count the bytes. */
+/* Return the encoded size of an array, including its length prefix, or -1 if encode.h must count the bytes. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

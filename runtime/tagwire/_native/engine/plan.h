@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether a signed column stores an unsigned integer */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in this run; 0 if it contains bools, which need validation */
+    int32_t run_count;    /* number of fields in this run, or 0 if it contains bools, which need validation */
     int32_t number;       /* identifies this field or element type in traces */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -60,19 +60,19 @@ struct tw_field {
     const tw_field *element; /* type of an array's elements, or of the integer that encodes an enum */
     const tw_enum *members;
     const tw_struct *child;
-    PyObject *value;      /* the default; NULL if the default is a struct */
+    PyObject *value;      /* the default, or NULL if the default is a struct */
     const tw_fresh *fresh; /* the default if it is a struct; otherwise NULL */
     const tw_framing *framing;  /* properties that only fields of record formats have; otherwise NULL */
 };
 
-/* The width of each tw_kind in bytes; 0 if it depends on the value or on the field. */
+/* The width of each tw_kind in bytes, or 0 if it depends on the value or on the field. */
 static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0, 0, 0, 0};
 
 /* A data class and the data that C needs to allocate its objects. */
 typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
-    Py_ssize_t slots_size;  /* total size of the slots; 0 if objects have a `__dict__` or allow weak references */
+    Py_ssize_t slots_size;  /* total size of the slots, or 0 if objects have a `__dict__` or allow weak references */
 } tw_class;
 
 /* A template for default structs: the slot values of an object constructed without arguments. */
@@ -103,7 +103,7 @@ struct tw_struct {
     const tw_field *enclosing; /* the length field before the struct, for traces: only `name` and `number` are set */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
-    const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h; NULL in record formats */
+    const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h, or NULL in record formats */
     const tw_look *looks_end[TW_LOOK_KINDS];
     int64_t looks_width;    /* minimum encoded size of an object, not counting tagged or TW_LOOK_CLOSELY fields */
     const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
@@ -187,7 +187,7 @@ typedef struct {
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
-    Py_ssize_t expected; /* expected size in bytes; 0 if unknown */
+    Py_ssize_t expected; /* expected size in bytes, or 0 if unknown */
     const tw_shared *shared;
 } tw_writer;
 

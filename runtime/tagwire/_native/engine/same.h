@@ -13,7 +13,7 @@ enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 typedef struct {
     int sameness;
     PyTypeObject *cls;       /* class of the last compared objects, cached with its attributes */
-    const tw_data_class *c;  /* the attributes of `cls`; NULL if Python must compare objects of this class */
+    const tw_data_class *c;  /* the attributes of `cls`, or NULL if Python must compare objects of this class */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);

@@ -149,7 +149,7 @@ cdef class Plan:
         return value
 
     cdef object find_error(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return the `ErrorPosition` of the first error in the bytes; None if they are valid."""
+        """Return the `ErrorPosition` of the first error in the bytes, or None if they are valid."""
         return Walk(self, buf, offset, whole, limits).error_position
 
     cdef int reject(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
@@ -267,7 +267,7 @@ cdef class Walk:
     cdef readonly bint has_known_tags
     """Whether the message contains tagged fields that are known in this version."""
     cdef readonly object error_position
-    """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
+    """The `ErrorPosition` of the error, for `reject_bytes`, or None if the bytes are valid."""
     cdef readonly list open
     """Indexes in `rows` of the spans that contain the error, outermost first."""
 

@@ -63,7 +63,7 @@ cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
 
 
 cdef inline object slot_value(object holder, Py_ssize_t slot):
-    """Return the value of an object's attribute; None if it was deleted."""
+    """Return the value of an object's attribute, or None if it was deleted."""
     cdef PyObject *value = tw_slot(<PyObject *>holder, slot)
     if value == NULL:
         return None

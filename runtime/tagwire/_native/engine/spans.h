@@ -26,7 +26,7 @@ enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UN
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
 typedef struct {
-    PyObject *rows;       /* bytearray of the rows; NULL if no spans are requested */
+    PyObject *rows;       /* bytearray of the rows, or NULL if no spans are requested */
     tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */

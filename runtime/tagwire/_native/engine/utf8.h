@@ -71,7 +71,7 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* Return the size in UTF-8 of a string that isn't ASCII; -1 if Python must encode the string. */
+/* Return the size in UTF-8 of a string that isn't ASCII, or -1 if Python must encode the string. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

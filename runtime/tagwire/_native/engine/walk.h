@@ -170,7 +170,7 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 }
 
 /* Fast path, used if no spans are recorded: skip a run of fixed-width fields, or a short string, bytes value or array.
- * Return the number of skipped fields; 0 if the next field must be read normally. */
+ * Return the number of skipped fields, or 0 if the next field must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;

@@ -107,7 +107,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return one byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
+    """Return one byte of flags for each of the `count` records from `pos` to `end`, or None if Python must read them.
 
     The byte is the sum of these flags: 1 if the record's offset is in `lasts`, a sorted buffer of int64; 2 if its key
     is null; 4 if its value is null. `Source` describes the other arguments.
@@ -126,7 +126,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records, as in `tagwire.records.totals`; None if Python must read the records.
+    """Return the totals of a batch's records, as in `tagwire.records.totals`, or None if Python must read the records.
 
     `Source` describes the arguments.
     """
@@ -323,7 +323,7 @@ cdef class RecordRun:
 
     @property
     def base_timestamp(self):
-        """The base timestamp of the new batch; -1 if it was not given and there are no records yet."""
+        """The base timestamp of the new batch, or -1 if it was not given and there are no records yet."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property
@@ -332,7 +332,7 @@ cdef class RecordRun:
 
     @property
     def max_timestamp(self):
-        """The highest timestamp of all records; -1 if there are none."""
+        """The highest timestamp of all records, or -1 if there are none."""
         return self.run.max_timestamp
 
 

@@ -8,7 +8,7 @@ cdef enum:
 ctypedef struct Form:
     int64_t length_at, least, magic_after_length, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # `algorithm`: index into `HeaderSearch.sums`; -1 if the format has no checksum
+    int magic, algorithm  # `algorithm`: index into `HeaderSearch.sums`, or -1 if the format has no checksum
 
 
 @final
@@ -24,7 +24,7 @@ cdef class HeaderSearch:
     `least`: minimum value of the length
     `magic_after_length`: offset of the magic byte from the end of the length field
     `magic`: value of the magic byte
-    `polynomial`: the checksum's polynomial; 0 if the format has no checksum
+    `polynomial`: the checksum's polynomial, or 0 if the format has no checksum
     `sum_at`, `sum_begin`: offsets of the checksum and of the first checksummed byte from the end of the length field
     """
 
@@ -58,7 +58,7 @@ cdef class HeaderSearch:
         free(self.before[1])
 
     def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
-        """Return the first index from `at` up to `stop` in the window where a batch may begin; -1 if none.
+        """Return the first index from `at` up to `stop` in the window where a batch may begin, or -1 if none.
 
         `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
         """

@@ -25,7 +25,7 @@ typedef struct {
     int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;
     const uint8_t *end;
-    uint8_t attributes;        /* the attributes byte; 0 if the record has none */
+    uint8_t attributes;        /* the attributes byte, or 0 if the record has none */
 } tw_magic2_record;
 
 typedef struct {

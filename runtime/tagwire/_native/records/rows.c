@@ -58,7 +58,7 @@ static uint8_t *tw_put_bytes(uint8_t *p, const uint8_t *data, int64_t size)
     return p + size;
 }
 
-/* Return a row's timestamp in milliseconds, rounded down; -1 for null. */
+/* Return a row's timestamp in milliseconds, rounded down, or -1 for null. */
 static int64_t tw_timestamp_at(const tw_column *column, int64_t row)
 {
     int64_t micros, millis;

@@ -6,7 +6,7 @@
 
 /* A column of bytes values or numbers. Its first row is at index `first` of its buffers. */
 typedef struct {
-    const uint8_t *valid;   /* validity bits; NULL if the column has no nulls */
+    const uint8_t *valid;   /* validity bits, or NULL if the column has no nulls */
     int64_t first;
     const int32_t *ends;    /* for bytes columns: where each row begins in `data`, and the end of the last row */
     const uint8_t *data;    /* for bytes columns: the bytes of all rows, one after another */

@@ -90,7 +90,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: PeerProblem) -> BaseException | None:
-    """Return a problem's exception if a callback in the test raised it; None if tagwire did."""
+    """Return a problem's exception if a callback in the test raised it, or None if tagwire did."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 

@@ -33,7 +33,7 @@ class Received:
     header: Any
     """The request header."""
     message: Any
-    """The message; None if the peer can't read its version."""
+    """The message, or None if the peer can't read its version."""
     number: int
     """The number of the request among all requests that the peer received, counted from 1."""
     connection: int

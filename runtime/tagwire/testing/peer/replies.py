@@ -64,7 +64,7 @@ class Reply:
     """The response to send; None to send no response, or only the bytes in `raw`."""
     _: KW_ONLY
     version: int | None = None
-    """The version to encode the response in; None for the version of the request."""
+    """The version to encode the response in, or None for the version of the request."""
     header: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Header fields to set, such as correlation_id. All others are copied from the request or have their defaults."""
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])

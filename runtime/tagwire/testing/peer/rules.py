@@ -36,7 +36,7 @@ class AnswerRule:
         self.versions = versions
         """The versions that the rule answers."""
         self.times = times
-        """The maximum number of requests that the rule answers; None for any number."""
+        """The maximum number of requests that the rule answers, or None for any number."""
         self.requests: list[Received] = []
         """The answered requests, in order."""
         self._when = when

@@ -114,7 +114,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "InputFraming | None":
-    """Return the input's format (message, header, prefix); None if no option specifies it."""
+    """Return the input's format (message, header, prefix), or None if no option specifies it."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import FramingError, InputFraming

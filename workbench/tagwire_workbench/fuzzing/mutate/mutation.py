@@ -14,7 +14,7 @@ class ExpectedError(NamedTuple):
 
     rule: str
     path: str
-    """The path of the field; "" for the message itself."""
+    """The path of the field, or "" for the message itself."""
     offset: int
     """Byte offset in the whole input, including any prefix."""
 
@@ -35,7 +35,7 @@ class Mutation(NamedTuple):
     changes: tuple[str, ...]
     """Descriptions of the changes, in order, each with the path of the changed field."""
     error: ExpectedError | None
-    """The rule that invalid bytes break; None for other bytes."""
+    """The rule that invalid bytes break, or None for other bytes."""
     canonical: bool
     """Whether an encoder would write the same bytes."""
     message: type[Message]

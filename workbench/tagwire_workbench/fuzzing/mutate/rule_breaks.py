@@ -23,7 +23,7 @@ _Break = Callable[[FuzzInput, InputPart, Random], _Broken | None]
 
 
 def rule_break(read: FuzzInput, parts: list[InputPart], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break `rule`, or a random rule. Return the invalid bytes and the expected error; None if there are none."""
+    """Break `rule`, or a random rule. Return the invalid bytes and the expected error, or None if there are none."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
