@@ -179,7 +179,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that fit in `offset` bytes. All header versions must have them."""
+    """Return a layout of the first header fields, which fit in `offset` bytes. All versions must have these fields."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -267,7 +267,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def reject_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body of an unknown version. Hide its bytes, which may be sensitive."""
+        """Stop the trace before a body of an unknown version, and hide the body's bytes, which may be sensitive."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

@@ -19,7 +19,7 @@ class ErrorFound(NamedTuple):
     path: str
     """The path of the field that contains the code, such as `topics[0].partitions[2].error_code`."""
     code: Any
-    """The member of the package's enum of error codes. An unknown code becomes a new member (`Register.of`)."""
+    """The error code, as a member of the package's enum. For an unknown code, `Register.of` creates a new member."""
     message: str | None = None
     """The peer's description of the error, if the struct has an `error_message`."""
 

@@ -43,7 +43,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 def names_request(cls: type[Message]) -> bool:
     """Return whether every header version begins with the API key and version of the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
-        return False  # the optional fields come first, as in KIP-482's first draft
+        return False  # as in KIP-482's first draft, headers begin with the optional fields
     first = cls.FIELDS[:2]
     ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
     return tuple(row.name for row in first) == _NAMES and all(

@@ -33,7 +33,7 @@ _HEADER = "header."
 class _FrameSelection:
     """The base class of RequestSelection and ResponseSelection.
 
-    With `sized`, frames begin with an int32 size, which `rewrite` updates.
+    If `sized` is true, each frame begins with its size, an int32, and `rewrite` updates this size.
     """
 
     def __init__(

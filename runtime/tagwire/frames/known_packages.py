@@ -73,7 +73,7 @@ def header_key_name(key: str | int) -> str:
 
 
 def reserved_keys() -> tuple[KeyRange, ...]:
-    """Return the reserved header keys of KIP-82's first draft, as ranges; () if the drafts package isn't installed."""
+    """Return the reserved header keys of KIP-82's first draft, as ranges, or () if the drafts package is missing."""
     try:
         ranges: tuple[KeyRange, ...] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").RANGES
     except ImportError:

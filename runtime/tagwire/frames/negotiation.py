@@ -60,7 +60,7 @@ def negotiate(message: type[Message] | Message, peer: Any) -> int:
 
 
 def best_version(message: type[Message] | Message, theirs: Versions) -> int:
-    """Return the version that `negotiate` chooses if the peer supports the version range `theirs` of the message."""
+    """Return the version that `negotiate` chooses for a peer that supports the message versions `theirs`."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs
@@ -76,7 +76,7 @@ def best_version(message: type[Message] | Message, theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: type[Message], version: int) -> bool:
-    """Return whether encoding in this version never silently drops a value."""
+    """Return whether encoding in this version rejects every value that it can't represent, and never just drops it."""
     from tagwire.message.field_table import layout_of
 
     return _rejects(layout_of(cls, version).root)
@@ -109,7 +109,7 @@ def _versions(lowest: int, highest: int) -> Versions:
 
 
 class Announcement(NamedTuple):
-    """How servers of a protocol announce their versions: the names of a request and of its response's fields."""
+    """Names the request by which a client asks a server for its versions, and the fields of the response."""
 
     request: str
     entries: str
@@ -122,7 +122,7 @@ ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key"
 
 
 def announcement_of(registry: Registry) -> Announcement | None:
-    """Return how a registry's protocol announces versions, or None if it has no request such as ApiVersionsRequest."""
+    """Return the `Announcement` whose request is in the registry, or None if the registry has no such request."""
     return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
 
 

@@ -21,7 +21,7 @@ _FILE_HEADER: Final = 24
 _PACKET_HEADER: Final = 16
 """The sizes of headers in pcap files."""
 _LINK_TYPE: Final = 0x03FFFFFF
-"""A mask for the link type in a field of the pcap header. The other bits describe Ethernet checksums."""
+"""A mask for the link type, which shares a field of the pcap header with bits that describe Ethernet checksums."""
 
 _DATA_ERRORS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {
@@ -36,7 +36,7 @@ _LAYERS: Final = {
     229: ("ip6", "IP6"),
     276: ("sll2", "SLL2"),
 }
-"""Maps link types (the LINKTYPE_ numbers of tcpdump.org) to dpkt's module and class for the outermost layer."""
+"""Maps link types (tcpdump.org's LINKTYPE_ numbers) to the dpkt module and class that parse the outermost layer."""
 
 
 _EITHER_IP: Final = (12, 14, 101)

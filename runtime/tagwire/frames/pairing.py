@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Pairing(Generic[T]):
-    """The requests that wait for their responses. Callers may use any object to represent a request."""
+    """Keeps requests until their responses arrive. Callers may use any object to represent a request."""
 
     def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
         self.has_ids = has_leading_ids(registry)
@@ -68,7 +68,7 @@ class Pairing(Generic[T]):
         return True
 
     def wait(self, connection: Hashable, start: bytes, request: T) -> None:
-        """Add a request that waits for its response. `start` contains at least the first eight bytes of its frame."""
+        """Add a request that waits for its response. `start` has the first eight or more bytes of the request frame."""
         if connection not in self._unordered:
             self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
             self._count += 1

@@ -37,7 +37,7 @@ class NetworkFrame(NamedTuple):
     is_request: bool
     data: bytes
     time: float
-    """When its last segment was captured: milliseconds since 1970."""
+    """When the last segment of the frame was captured, in milliseconds since 1970."""
 
 
 class NetworkGap(NamedTuple):
@@ -133,7 +133,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Yield the remaining responses, then begin a new connection at the broker's SYN packet."""
+        """Called for a SYN packet from the broker. Yield the remaining responses, then begin a new connection."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 

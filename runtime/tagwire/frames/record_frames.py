@@ -44,7 +44,7 @@ FRAME_VERSION: Final = 1
 KEY_VERSION: Final = 0
 """The only version of coordinator keys."""
 NO_VERSION: Final = -1
-"""The `version` of a tombstone's `Frame`, which contains no message."""
+"""The `version` of a `Frame` for a tombstone, because a tombstone contains no message."""
 
 
 def _frame(name: str, *items: Item) -> Layout:
@@ -87,12 +87,12 @@ def encode_prefixed(message: Message, version: int) -> bytes:
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
-    """Decode a message that is preceded by its version; `Frame.header` is None. See `Registry.decode_prefixed`."""
+    """Decode a message that is preceded by its version (see `Registry.decode_prefixed`). `Frame.header` is None."""
     data = held(data) if options["views"] else as_bytes(data)
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]
     if version > cls.VERSIONS.highest and not options["strict"]:
-        version = cls.VERSIONS.highest  # newer versions only add fields at the end
+        version = cls.VERSIONS.highest  # newer versions only add fields at the end, and these are ignored
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)

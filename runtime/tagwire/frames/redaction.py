@@ -34,7 +34,7 @@ class Redaction:
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Decode the message only to raise an error for invalid bytes, because they may be secret.
+            # Nothing needs to be redacted. But invalid bytes may be secret, so decode the message to raise an error.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
@@ -75,7 +75,7 @@ class Redaction:
         return b"" if default is None else default  # the default of records fields is null
 
     def _emptied_struct(self, value: Struct) -> Struct:
-        """Empty all fields of a struct. Null fields stay null, so that unions stay valid."""
+        """Return a copy of a struct with all fields emptied. Null fields stay null, so that unions stay valid."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
         tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
         return value.replace(**fields, unknown_tags=tags)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Spans = tuple[tuple[str, str], ...]
-"""Spans of releases, as (first, last), oldest first. Within a span, a message version has the same definition."""
+"""Spans of releases, as (first, last), oldest first. Within a span, a message version's definition stays the same."""
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:

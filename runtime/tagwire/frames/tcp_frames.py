@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
 _VERSIONS: Final = 1 << 6
-"""Without a registry, a header is plausible only if its API key and version are below these numbers."""
+"""If there is no registry, a header is plausible only if its API key and version are below these numbers."""
 
 
 class LostBytes(NamedTuple):
@@ -51,7 +51,7 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether matches are almost certainly requests: true with a registry of API keys and versions."""
+        """Whether matches are almost certainly requests. True if a registry tells which API keys and versions exist."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -91,7 +91,7 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether matches are almost certainly responses: true while requests are waiting."""
+        """Whether matches are almost certainly responses. True while requests are waiting for a response."""
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -185,7 +185,7 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # The list stays a heap, because the entries keep their order.
+        # The same number is subtracted from all entries, so the list is still a heap.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
@@ -283,12 +283,12 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start a new search after a gap. Count the searched bytes as skipped: they contained no complete frame."""
+        """Start a new search after a gap. The searched bytes contained no complete frame, so count them as skipped."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search: a frame begins at position `at`. Return the bytes from this position on."""
+        """End the search, because a frame begins at position `at`. Return the bytes from this position on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

@@ -26,18 +26,18 @@ KINDS: Final = ("request", "response", "batches", "message")
 """The kinds of candidates: a request or response with its header, record batches, or a message without a header."""
 
 CLEARLY: Final = 16.0
-"""The best candidate is certain if it is this many bits cheaper (65,000 times as likely) than the next."""
+"""The best candidate is certain if it costs this many bits less than the next one (is 65,000 times as likely)."""
 
 _ALONE: Final = 30.0
 """The bits added to the cost of a message without a header, because such messages are rare."""
 _FAULT: Final = 24.0
 """The cost in bits of an error."""
 _SMALLEST_BATCH: Final = 26
-"""The size in bytes of the smallest batch: a v0 message without key and value."""
+"""The size in bytes of the smallest batch, which is a v0 message that has neither a key nor a value."""
 _HIGHEST_MAGIC: Final = 2
 _BEST_PARTS: Final = 3
 _PARTS_TRIED: Final = 1 << 16
-"""The input size in bytes above which partial decodings are not tried."""
+"""The maximum size in bytes of an input for which partial decodings are tried."""
 
 
 class Candidate:
@@ -196,7 +196,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # without the library for checksums, record batches can't be recognized
+            return  # if the library for checksums is missing, record batches can't be recognized
         valid = sum(each.error is None for each in seen)
         bits = CHECKED
         if (error := seen[-1].error) is not None:
@@ -209,7 +209,7 @@ class _Work:
         yield Candidate("batches", None, (), seen, bits, facts)
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the best candidates that decode only in part."""
+        """Yield the best candidates that decode only a part of the bytes."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message
@@ -251,7 +251,7 @@ class _Work:
         assert message.API_KEY is not None, "a response has an API key"
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
-            # Brokers answer requests of unsupported versions in a version of their own.
+            # This is how a broker answers a request in a version that it doesn't support.
             raise UnsupportedVersionError(message.NAME, version, frame.version)
         return frame.header, frame.message
 

@@ -17,10 +17,10 @@ from tagwire.explain.trace import Trace
 from tagwire.limits import Limits
 
 _ODD: Final = 24.0
-"""The cost in bits of values that senders rarely write: an unknown error code, an unknown tag."""
+"""The cost in bits of a value that senders rarely write, such as an unknown error code or an unknown tag."""
 _NULL: Final = 2.0
 CHECKED: Final = 8.0
-"""The cost in bits of record batches. Their checksums identify them, so their content does not matter."""
+"""The cost in bits of record batches, whatever their content is: the checksums prove that they are batches."""
 _BYTE: Final = 8.0
 _NAME_CHARACTER: Final = 6.0
 _TEXT_CHARACTER: Final = 9.0
@@ -51,7 +51,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 class _Field:
-    """A field of a message, with its latest value. All elements of an array share one object for each field."""
+    """Remembers the latest value of a field. The elements of an array share one `_Field` for each of their fields."""
 
     __slots__ = ("children", "costs", "path", "times", "value")
 
@@ -72,7 +72,7 @@ class _Field:
         return field
 
     def known_cost(self, value: Any) -> float | None:
-        """Return the cost of the next value, or None if unknown. A repetition of the previous value costs less."""
+        """Return the cost of the next value, or None if it is not known. Repeating the previous value costs less."""
         if value == self.value and self.times:
             self.times += 1
             return 1.0 / (self.times - 1)
@@ -188,7 +188,7 @@ def _uuid(value: UUID) -> float:
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Return whether checksums prove that these are record batches. A truncated batch at the end is allowed."""
+    """Return whether checksums prove that the bytes are record batches. The last batch may be truncated."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

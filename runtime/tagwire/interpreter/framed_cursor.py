@@ -15,7 +15,7 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 CHECKSUM_STARTS = ""
-"""The key for checksum positions in a struct's dict of values (see `Scopes`). No field has the empty name."""
+"""The key under which a struct's values (see `Scopes`) include the positions of checksums. No field has this name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
 """Describes the array elements that the native engine found valid before an error, so that the reader can skip them.
@@ -38,7 +38,7 @@ class FramedCursor(LayoutCursor):
     compressed_at: int | None = None
     """While compressed bytes are read, the offset at which they begin in the input; otherwise None."""
     good: Good = MappingProxyType({})
-    """The array elements that the native engine has read before an error."""
+    """The array elements that the native engine found valid before an error (see `Good`)."""
     error_at = 0
     """The position of the last error, in the decompressed bytes if the input is compressed."""
 
@@ -81,7 +81,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Some lengths also count their own bytes; return the size of the field alone.
+            # Some lengths also count their own bytes, so subtract these to get the size of the field itself.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(CHECKSUM_STARTS, {})[item.name] = start
@@ -99,7 +99,7 @@ class FramedCursor(LayoutCursor):
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # An empty array may take zero bytes, even if a codec is set.
+        # If an array is empty, there may be no bytes to decompress, even if a codec is set.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
@@ -109,7 +109,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # Decode the value only to record the spans inside it.
+            # The value stays compressed. It is decoded here only to record the spans inside it.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
@@ -204,7 +204,7 @@ class FramedCursor(LayoutCursor):
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value of field `name` in the innermost struct of `scopes` that has this field; 0 if there is none."""
+    """Return the value of field `name` in the innermost struct of `scopes` that has this field, or 0 if none has it."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]

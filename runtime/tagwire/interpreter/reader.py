@@ -85,7 +85,7 @@ class LayoutReader(TagSectionReader):
             self.deviate(f"{byte_count(self.left)} after the message", "the end of the data")
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
-        """Read a struct. `around` has the values read so far in the enclosing structs."""
+        """Read a struct. `around` contains the values that were read so far in the enclosing structs."""
         scopes = (*around, {})
         self.bound("depth", len(scopes))
         end = self.end
@@ -154,7 +154,7 @@ class LayoutReader(TagSectionReader):
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # raised below, because `__context__` would reveal the value here
+            odd = deviation  # an error raised here would reveal the value in its `__context__`
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("invalid bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value
@@ -277,7 +277,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(CHECKSUM_STARTS, None)
     for name in struct.framing:
-        # Delete lengths, counts and checksums. Only a dict keeps its checksums, so that users can inspect them.
+        # Delete lengths, counts and checksums. If the result is a dict, it keeps its checksums, for users to inspect.
         if cls is not None or name not in dict(struct.checks):
             del values[name]
     if cls is None:

@@ -36,7 +36,7 @@ class RuledCursor(FramedCursor):
             self.deviate(f"{name} and {others[0]}", f"one alternative of the union {union.name}", start)
 
     def filled_unions(self, section: TaggedSection, values: dict[str, Any], start: int) -> None:
-        """Raise DecodeError if no alternative of a union is set, unless an unknown tag may be a newer alternative."""
+        """Raise DecodeError if no alternative of a union is set. An unknown tag counts, as it may be a newer one."""
         for union in section.unions:
             if not present_alternatives(union, values.get) and not values["unknown_tags"]:
                 expected = f"one of {', '.join(union.alternatives)}"

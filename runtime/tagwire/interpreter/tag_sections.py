@@ -15,7 +15,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 
 
 class TagSectionReader(RuledCursor):
-    """Reads tagged fields and optional fields. Stores the values in `scopes[-1]`, a dict for the current struct."""
+    """Reads tagged fields and optional fields, and stores their values in `scopes[-1]`, the current struct's dict."""
 
     def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
         start = self.pos

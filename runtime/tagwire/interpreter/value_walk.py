@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ValueWalk:
-    """Tracks the current field's path, and the values of the enclosing structs."""
+    """Keeps track of the current field's path, and of the values in the structs that enclose it."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -44,7 +44,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not in a `finally` block, because errors need the path
+        self.path.pop()  # not in a `finally` block, because error messages need the path of the field
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that gets a field of `value` by name."""
@@ -88,7 +88,7 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # The value can't be compared; encoding will reject it.
+        # The value can't be compared, so treat it as different from the default. Encoding will reject it.
         return True
 
 
@@ -115,7 +115,7 @@ def _default(field: Item | None) -> Any:
 
 
 class Recorder(Protocol):
-    """Receives the spans (byte ranges) of a message while it is read: `open` at a span's start, `close` at its end."""
+    """Receives the spans (byte ranges) of a message while it is read. `open` starts a span, and `close` ends it."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
         """Open a span (a range of bytes): a field, an array element, a struct, or a tag section."""

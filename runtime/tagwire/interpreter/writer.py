@@ -154,7 +154,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def reject_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if an item's condition excludes it, but its value isn't the default."""
+        """Raise EncodeError for an item that its condition excludes if its value is not the default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -301,7 +301,7 @@ class LayoutWriter(ValueWalk):
         self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
 
     def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
-        """Write a tag section. `fields` has the tag and data of each entry."""
+        """Write a tag section. `fields` contains a pair for each entry: its tag, and its encoded data."""
         if isinstance(section, OptionalBuffer):
             for tag, data in fields:
                 self.optional_entry(section, tag, data, out)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FrozenData:
-    """Base class of immutable objects. `==` compares their slots, and `repr` shows them."""
+    """The base class of immutable objects. `==` compares the values of their slots, and `repr` shows these values."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -80,15 +80,15 @@ class LengthCode(FrozenData):
 
 
 INT16: Final = LengthCode("int16", "h", 2, null=-1)
-"""Lengths of strings in versions that are not flexible."""
+"""How the lengths of strings are encoded in versions that are not flexible."""
 INT32: Final = LengthCode("int32", "i", 4, null=-1)
-"""Lengths of bytes, and counts of arrays, in versions that are not flexible."""
+"""How the lengths of bytes and the counts of arrays are encoded in versions that are not flexible."""
 COMPACT: Final = LengthCode("compact", "", 1, bias=1, null=0)
-"""Lengths and counts in flexible versions (KIP-482): n is encoded as the unsigned varint n + 1."""
+"""How lengths and counts are encoded in flexible versions (KIP-482): n becomes the unsigned varint n + 1."""
 VARINT: Final = LengthCode("varint", "", 1, zigzag=True, null=-1)
-"""Lengths in records of magic 2, each encoded as a signed (zigzag) varint."""
+"""How lengths are encoded in records of magic 2: as signed (zigzag) varints."""
 UVARINT: Final = LengthCode("uvarint", "", 1)
-"""Lengths and counts that can't be null, each encoded as a plain unsigned varint."""
+"""How lengths and counts that can't be null are encoded: as plain unsigned varints."""
 
 
 class Fixed(FrozenData):

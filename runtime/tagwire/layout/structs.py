@@ -36,7 +36,7 @@ class _DefaultStruct:
 
 
 DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
-"""The default of a field that is a struct: each new object gets a new struct whose fields have their defaults."""
+"""Stands for the default of a struct field: each new object gets a new struct, with all fields at their defaults."""
 
 
 def fresh(cls: type[T]) -> T:
@@ -275,7 +275,7 @@ class StructLayout(FrozenData):
 
     @property
     def depth(self) -> int:
-        """How deeply structs are nested, including this one."""
+        """The number of levels at which structs are nested. This struct is the first level."""
         return 1 + max((struct.depth for field in self.fields if (struct := nested_struct(field.type))), default=0)
 
 
