@@ -1,4 +1,4 @@
-"""Server addresses. Test servers listen on loopback only, unless remote clients are allowed."""
+"""Parse server addresses. Test servers accept only local clients (loopback), unless remote clients are allowed."""
 
 from __future__ import annotations
 

@@ -65,14 +65,14 @@ class CapturedFrame:
     """A captured request or response, a range of missing bytes (`gap`), or the end of a connection (`is_close`)."""
 
     number: int
-    """The position in the capture, counted from 1: a line, a frame (in a network capture), or a row (in Parquet)."""
+    """The number of the line, of the frame (in a network capture), or of the row (in Parquet), counted from 1."""
     is_request: bool
     data: bytes
     """The header and body of the frame, without its leading size, or empty for a gap."""
     run: str | None = None
     """The name of the recording, from the key `run` of the JSON line."""
     conn: str | None = None
-    """The connection: `conn` in the JSON line; in a network capture, the addresses of client and server."""
+    """The name of the connection: `conn` in the JSON line, or the two addresses in a network capture."""
     client: str | None = None
     """The name of the client: `client_label` in the JSON line."""
     milliseconds: float | None = None
@@ -100,7 +100,7 @@ class CapturedFrame:
 
     @property
     def connection(self) -> str:
-        """The names of the recording and the connection, separated by a space; unknown names are left out."""
+        """The names of the recording and the connection, separated by a space. Unknown names are left out."""
         return " ".join(each for each in (self.run, self.conn) if each is not None)
 
     @property
@@ -201,7 +201,7 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """Return "network capture" or "captured frames" (JSON lines), even if the data is gzipped, or "" for other data."""
+    """Return "network capture", "captured frames" (JSON lines) or "" (other data). The data may be gzipped."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
         if start[:4] in MAGIC:
@@ -234,7 +234,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time. Frames after missing bytes are found late.
+    # Sort the frames by time, because frames that follow missing bytes are found late.
     found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):

@@ -91,7 +91,7 @@ class Sent(RequestInfo):
 
     response: Any = None
     arrival: Any = None
-    """An event that an asynchronous driver stores here, and sets when the response arrives."""
+    """An event of an asynchronous driver, which sets it when the response arrives."""
 
 
 class Answer(NamedTuple):
@@ -100,7 +100,7 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response; in a fallback response (`Message.FALLBACK`), not the request's version."""
+    """The version of the response. A fallback response (`Message.FALLBACK`) has another version than the request."""
     header: Any
 
 
@@ -285,7 +285,7 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps that send requests without waiting for each response. The last step has the responses."""
+        """Yield the steps that send requests without waiting for each response. The last step has all responses."""
         sent = []
         for request in requests:
             data = self.send(request, version)
@@ -307,7 +307,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`, which `self.sent` would keep alive until the next request.
+        # Otherwise, `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()
@@ -319,7 +319,7 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # Searching for losses is slow, and unnecessary if encoding raises an error for any loss.
+            # The search for values that would be lost is slow. Skip it if encoding raises an error for each of them.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
@@ -419,7 +419,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the seconds to pause before each retry, `seconds` in total. A final 0 means that no retry is left."""
+    """Yield how many seconds to pause before each retry. The sum is `seconds`. The final 0 means: don't retry again."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

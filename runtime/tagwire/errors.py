@@ -26,7 +26,7 @@ class TagwireError(Exception):
     """The number of the row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By default, copying an error calls its class with the text alone. Most classes need more arguments.
+        # By default, a copy is made by calling the class with only the text, but most classes need more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__

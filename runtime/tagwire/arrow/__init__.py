@@ -110,7 +110,7 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions and, unless all rows have one version, an Arrow array of each row's version."""
+    """Return the possible versions and an Arrow array of each row's version (None if all have the same version)."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(

@@ -1,4 +1,4 @@
-"""Errors of Arrow conversion: `ColumnError`, the row numbers in errors, and the values of the `error` column."""
+"""Define `ColumnError`, add row numbers to the errors of Arrow conversion, and create values of the column `error`."""
 
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ def in_row(error: E, row: int) -> E:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return the value of the `error` column for an error: a dict with path, offset and reason."""
+    """Return what the column `error` contains for an error: a dict with the path, offset and reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):

@@ -58,12 +58,12 @@ def schema_of(options: ColumnOptions) -> ArrowSchema:
 
 
 def decoder_of(options: ColumnOptions) -> Any:
-    """Return a column decoder: a native one if the native engine can handle all layouts, else one in pure Python."""
+    """Return a column decoder. It is in pure Python if the native engine can't handle one of the layouts."""
     return _decoder(engine(), options)
 
 
 def encoder_of(options: ColumnOptions) -> Any:
-    """Return a column encoder: a native one if the native engine can handle all layouts, else one in pure Python."""
+    """Return a column encoder. It is in pure Python if the native engine can't handle one of the layouts."""
     return _encoder(engine(), options)
 
 

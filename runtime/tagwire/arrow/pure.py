@@ -181,7 +181,7 @@ class PureEncoder(_Pure):
 
 
 def _with_numbers(pa: Any, type: Any) -> Any:
-    """Return a type with int64 in place of timestamps and durations, which pyarrow would convert to datetimes."""
+    """Replace timestamps and durations in a type with int64, so that pyarrow does not convert them to datetimes."""
     if pa.types.is_timestamp(type) or pa.types.is_duration(type):
         return pa.int64()
     if pa.types.is_struct(type):

@@ -51,7 +51,7 @@ _OTHER_TYPE_NAMES: Final = {
 
 
 def type_name(format: str) -> str:
-    """Return the Arrow type name for a format string of the C data interface, or the string itself if unknown."""
+    """Return the Arrow type name for a format string of the C data interface. Unknown strings are returned as is."""
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
@@ -148,7 +148,7 @@ class ColumnSelection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "ColumnSelection | None":
-        """Return the selection of the fields inside the field `name`, or None if that field is not selected."""
+        """Return the selected fields inside the field `name`, or None if that field is not selected."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]
@@ -190,7 +190,7 @@ def _struct(
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    # Without a class, the spec order is unknown.
+    # If the structs have no class, the spec order is unknown.
     rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]

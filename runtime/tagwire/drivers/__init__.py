@@ -23,7 +23,7 @@ _READ_SIZE: Final = 1 << 18
 
 
 class BasePeer:
-    """The methods of blocking and asyncio connections. With asyncio, they return coroutines."""
+    """The base class of blocking and asyncio connections. The methods of asyncio connections return coroutines."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection

@@ -35,7 +35,7 @@ async def connect_async(
 
 
 class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
-    """A connection to a peer. Several tasks may use it at once. Responses for a cancelled task are dropped."""
+    """A connection to a peer. Several tasks may use it at once. If a task is cancelled, its responses are dropped."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         super().__init__(connection, timeout)

@@ -1,1 +1,1 @@
-"""Show which field each byte belongs to, as a tree, text or HTML, and turn edited text back into bytes."""
+"""Show as a tree, text or HTML which field each byte belongs to, and convert edited text back to bytes."""

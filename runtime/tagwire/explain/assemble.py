@@ -21,11 +21,11 @@ from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.text import TITLES, AnnotationError
 
 _BYTES_AT: Final = 8
-"""The column of the bytes if there is no title line."""
+"""The column at which the bytes begin, unless a title line shows another column."""
 _NO_PATH: Final = 1 << 30
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST: Final = 1 << 30
-"""The maximum number of bytes to assemble. A mistyped repeat count could use up the memory."""
+"""The maximum number of bytes to assemble. Without it, a mistyped repeat count could use up the memory."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
     r"(?P<odd>[0-9a-fA-F](?:[0-9a-fA-F]{2})*)(?=[\s*#]|$)|"
@@ -46,7 +46,7 @@ The lengths of header and body are corrected separately, because both may have a
 """
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""The bytes of a line and its continuation lines, its path, and its type."""
+"""A line's bytes (those of the line and of its continuation lines), its path, and its type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 

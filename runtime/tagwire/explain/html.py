@@ -15,7 +15,7 @@ _BYTES: Final = 16
 
 
 def trace_table(trace: Trace) -> str:
-    """Return the lines of `annotate` as an HTML table. Long runs of bytes and long traces are shortened."""
+    """Return an HTML table of the lines that `annotate` returns. Long runs of bytes and long traces are shortened."""
     rows = rows_of(trace)
     lines = [_line(row) for row in islice(rows, _ROWS)]
     left = sum(1 for _ in rows)

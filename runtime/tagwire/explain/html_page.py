@@ -34,7 +34,7 @@ def component() -> tuple[str, str]:
 
 
 def page(units: Sequence[Unit], note: Callable[[Node], str] | None = None) -> str:
-    """Return the HTML page. `note` returns the note on a node, as in `annotate`."""
+    """Return an HTML page that shows the units. `note` returns the text to show beside a node, as in `annotate`."""
     style, script = component()
     style += _OWN_STYLE
     tree = tree_of(units, note)

@@ -19,7 +19,7 @@ __all__ = ["name_note", "put_names", "registers_by_field"]
 
 
 def name_note(registry: "Registry") -> Callable[[Node], str]:
-    """Return a `note` function for `annotate`, which returns a number's enum name or ""."""
+    """Return a function for the argument `note` of `annotate`. It returns the enum name of a number, or ""."""
     keys = header_keys()
     by_path = (dict.fromkeys(HEADER_KEYS, keys) if keys else {}) | registers_by_field(registry)
     last_names = {path.rpartition(".")[2] for path in by_path}

@@ -94,7 +94,7 @@ class Node:
         return self._children
 
     def parts(self) -> Iterator["Node"]:
-        """Yield the child nodes like `children`, but without caching them."""
+        """Yield the nodes that `children` returns, but don't cache them."""
         if self._row in self._spans.opened:
             yield from self._spans.opened[self._row].nodes
             return
@@ -144,18 +144,18 @@ class Node:
 
     @property
     def member(self) -> str:
-        """The value's name in the field's enum, or "" if the field has no enum."""
+        """The name of the enum member for this value, or "" if the field has no enum."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
     @property
     def layout_type(self) -> "Type | None":
-        """The type in the layout, or None for messages, tag sections and unread bytes."""
+        """The type that the layout gives this value. It is None for messages, tag sections and unread bytes."""
         return self._kind.type
 
     @property
     def bits(self) -> "tuple[Bits, ...]":
-        """The named bits of the value, or empty if it has none."""
+        """The named bits of the value. The tuple is empty if there are none."""
         return self._spans.bits.get(self._row, ())
 
     @property
@@ -258,5 +258,5 @@ class Node:
 
 
 def bytes_node(data: bytes, what: str) -> Node:
-    """Return the root of a trace of unread bytes, with `what` shown as their type."""
+    """Return the root of a trace for bytes that were not decoded. The trace shows `what` as their type."""
     return Node(Spans.of_bytes(data, what), 0, "", data)

@@ -35,7 +35,7 @@ _AFTER: Final = Struct("=28xi")
 NULL: Final = -1
 """The value of `SpanRow.value` that means null."""
 OPEN: Final = -1
-"""The value of `SpanRow.after` for a span with an error inside."""
+"""The value of `SpanRow.after` for a span that contains an error."""
 _LEAVES: Final = (Fixed, NullableFixed, Varint, Sized, Extent, Count, Checksum)
 _INT32: Final = range(-(1 << 31), 1 << 31)
 
@@ -271,7 +271,7 @@ class SpanRecorder:
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # values without nested spans are decoded on access
+            return  # such a value has no nested spans, and is decoded on access
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -316,7 +316,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > position:
-                    # Drop the row of a rejected field, such as a wrong checksum.
+                    # This row is for a field whose value was rejected, such as a wrong checksum.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(position - begin, 0))
         self._open.clear()

@@ -51,7 +51,7 @@ cdef extern from "records/batch.h":
 
 
 cdef enum:
-    # Indexes into BATCH_NAMES (attribute names of batch objects) and BATCH (the slots of these attributes).
+    # Indexes into two arrays: BATCH_NAMES (the attribute names of batch objects) and BATCH (their slots).
     FORMAT = 0
     BUF = 1
     START = 2
@@ -203,7 +203,7 @@ cdef class Magic2:
         return reading
 
     def source_of(self, batch):
-        """Return a batch's records as arguments for `tagwire._records.Source`; None if Python must read the batch."""
+        """Return the arguments of a `tagwire._records.Source` for this batch, or None if Python must read the batch."""
         cdef tw_batch records
         buf = self.open(batch, &records)
         if buf is None:
@@ -223,7 +223,7 @@ cdef class Magic2:
         return Gathering.__new__(Gathering, self.records, tuple(inputs))
 
     cdef object build_from(self, object builder, Gathering gathering):
-        """Build the batch of a builder, or None if only Python can build it, for example because it is compressed."""
+        """Build a builder's batch. Returns None if only Python can build it, for example because it is compressed."""
         cdef int64_t numbers[4]
         cdef int64_t offset, requested, last
         cdef uint32_t attributes = 0
@@ -275,7 +275,7 @@ cdef class Magic2:
 
 cdef object build(object builder, object nothing):
     batch = None
-    if BUILDER[GATHERED] != 0:  # 0 until `append_method` has looked up the slots
+    if BUILDER[GATHERED] != 0:  # it is 0 until `append_method` has looked up the slots
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
             if TW_FREE_THREADED:

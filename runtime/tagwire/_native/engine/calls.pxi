@@ -26,7 +26,7 @@ cdef class Codec:
         self.kept = []
 
     def calls(self):
-        """Return the methods to add to the message class, as a dict from names to methods."""
+        """Return a dict with the methods to add to the message class, by name."""
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,

@@ -12,7 +12,7 @@
 
 typedef struct tw_choice tw_choice;
 
-/* What to store in a column if a message lacks the field. */
+/* The value that a column gets if the message does not contain the column's field. */
 typedef struct {
     int column;
     int is_list;          /* if set, the column's value is a new empty list */

@@ -115,7 +115,7 @@ cdef class Choosing(Owner):
         return fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set `chosen.holes`, the values of a field's columns for messages without the field."""
+        """Set `chosen.holes`: the values that a field's columns get if a message does not contain the field."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -127,7 +127,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add to `holes` the values of the columns of `step` for an absent field. `value` is the default."""
+        """Add the values that the columns of `step` get if the field is absent to `holes`. `value` is its default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the engine does not support the default of {step.name}, because it is mutable")

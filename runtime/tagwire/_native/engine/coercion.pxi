@@ -73,7 +73,7 @@ def first(pair):
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Return whether a value differs from a field's default, according to the layout interpreter."""
+    """Ask the layout interpreter whether a value differs from a field's default."""
     from tagwire.interpreter.value_walk import differs
 
     return differs(value, other)

@@ -6,7 +6,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* declares PyMemberDef and T_OBJECT_EX for the limited API before 3.12 */
+#include <structmember.h> /* in the limited API before Python 3.12, this header declares PyMemberDef and T_OBJECT_EX */
 #include <stdint.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-/* Prefetch distance, in elements, of loops that wait for memory. */
+/* Loops over objects prefetch the object that is this many elements ahead, so that they don't wait for memory. */
 #define TW_AHEAD 8
 
 /* The attribute stored at a byte offset in a data class object, or NULL if it was never set or was deleted. */

@@ -14,9 +14,9 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; zlib would need the GIL */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1. zlib isn't used, because calling it requires the GIL */
 
-/* The SSE 4.2 code computes three checksums at once, each over this many bytes. */
+/* The SSE 4.2 code computes the checksums of three blocks at once. This is the size of a block in bytes. */
 #define TW_LANE 1024
 
 typedef struct {

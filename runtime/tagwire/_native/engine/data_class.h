@@ -18,7 +18,7 @@ typedef struct {
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
     PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
     PyObject *parameter;  /* the parameter's default in the constructor's signature */
-    PyObject *deleted;    /* stored in the slot of a deleted attribute; an empty slot may mean the default */
+    PyObject *deleted;    /* the slot's content after the attribute is deleted; an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* Whether callers of the constructor must pass the argument. */
     uint8_t required;

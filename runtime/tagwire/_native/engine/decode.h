@@ -93,7 +93,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector needn't track this struct's objects without unknown tags (tracking.h). */
+/* Return whether the garbage collector needn't track this struct's objects (tracking.h). An object that has unknown
+ * tags must be tracked in any case. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)

@@ -44,7 +44,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t start)
     if (s->section == TW_TAGGED_SECTION)
         return tw_close(w, TW_LENGTH_UVARINT, start, 0);
     if (!s->counts_tag && tw_written(w) - start == 3)
-        return -1; /* reject an entry without data: its size would be 0, which marks the end of the buffer */
+        return -1; /* an entry whose data is empty would have the size 0, which marks the end of the buffer */
     return tw_close(w, s->entry_length, start, s->counts_tag ? 0 : 2);
 }
 

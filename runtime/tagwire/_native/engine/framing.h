@@ -38,7 +38,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* exclusive limit for the bits of `mask`, or 0 for no limit */
+    int64_t values;       /* the number in the bits of `mask` must be less than this limit; 0 means no limit */
 } tw_bits;
 
 /* A bit of an encoded number that encoding computes from the values of other attributes. */
@@ -52,10 +52,10 @@ typedef struct {
 struct tw_framing {
     uint8_t frame;
     uint8_t fast_path;
-    uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
+    uint8_t is_usual; /* whether only the members `is_number`, `keep`, `base` and `scale` matter */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* whether a length includes its own bytes */
-    uint8_t algorithm;    /* for a checksum and the first field that it covers: a tw_algorithm */
+    uint8_t algorithm;    /* a tw_algorithm; set for a checksum field and for the first field that it covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
@@ -68,18 +68,18 @@ struct tw_framing {
     uint8_t base, scale;
     uint8_t extent;       /* register that contains the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
-    uint8_t last; /* for the field by which an array is sorted: register with the previous element's number */
-    uint8_t ordered;      /* for a sorted array: `last` of the field by which it is sorted */
-    uint8_t sum;          /* for the first field that a checksum covers: the checksum's register */
-    uint8_t codec_register;      /* register with the bits of the compression codec's number */
+    uint8_t last; /* for the field that determines an array's order: register that contains the previous number */
+    uint8_t ordered;      /* for sorted arrays: the same register as `last` in the field that determines the order */
+    uint8_t sum;          /* for the first field that a checksum covers: register that contains the checksum */
+    uint8_t codec_register;      /* register that contains the number in which the compression codec is encoded */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* if a length field contains this field's size: index of that field's tw_mark; else -1 */
-    int8_t covered;       /* if a checksum covers the bytes from here on: index of the checksum's tw_mark; else -1 */
+    int8_t measured;      /* index of the tw_mark of the length field that contains this field's size, or -1 */
+    int8_t covered;       /* index of the tw_mark of the checksum that covers the bytes from here on, or -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number to use in place of this field if it is absent */
-    int64_t hidden;       /* mask of the encoded number's bits that are not stored in the attribute */
+    int64_t hidden;       /* the bits of the encoded number that are not part of the attribute's value */
     int64_t codec_mask;
     uint8_t codec_shift;
     PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */

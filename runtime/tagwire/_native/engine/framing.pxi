@@ -21,7 +21,7 @@ cdef class Known:
 cdef class FramedBuilder(Builder):
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # the register of each number that the caller must supply, by name
+    cdef dict inputs  # maps the names of the numbers that the caller must supply to their registers
     cdef object ordering
 
     def __cinit__(self, Shared shared):

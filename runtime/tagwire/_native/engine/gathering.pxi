@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the result of `finished`, or None if records were added since
+    cdef bytes done  # the result of `finished`, or None if a record was added after the last call
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -78,7 +78,7 @@ cdef class Gathering:
 
     @critical_section
     def written(self):
-        """Return the encoded records, and `highest` (see `Elements.write`)."""
+        """Return the encoded records and the tuple `highest`, which `Elements.write` describes."""
         highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 

@@ -218,7 +218,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take ownership of a new reference. For NULL, raise the pending exception, or return None without one."""
+    """Take ownership of a new reference. If it is NULL, raise the pending exception, if any, or return None."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
@@ -269,7 +269,7 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Convert a message to a dict of JSON values; None if only Python can convert it. Raises the errors of `encode`."""
+    """Convert a message to a dict of JSON values, or None if only Python can do it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 

@@ -36,7 +36,7 @@ typedef struct {
     Py_ssize_t text_size;
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* the attribute's index in the data class */
-    Py_ssize_t longest;           /* maximum size of a string, or size of bytes[N], in bytes; otherwise 0 */
+    Py_ssize_t longest;           /* in bytes: a string's maximum size, or N for the type bytes[N]; otherwise 0 */
     uint8_t kind;                 /* the tw_kind of the value, or of an array's elements */
     uint8_t number;               /* for enums: the tw_kind of the integer */
     uint8_t dimensions;           /* number of dimensions of an array; otherwise 0 */

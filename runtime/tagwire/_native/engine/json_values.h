@@ -48,7 +48,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* Return an enum value's name in JSON, or its number if it has no name, as a new reference. */
+/* Return the name of an enum value in JSON, or its number if it has no name. The result is a new reference. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
@@ -212,7 +212,8 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes` if it has this size (0 means any size). Otherwise, release it and return NULL without an exception. */
+/* Return `bytes` if its size is `size`, or if `size` is 0. Otherwise, release `bytes` and return NULL without setting
+ * an exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)

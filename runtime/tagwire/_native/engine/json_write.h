@@ -7,7 +7,7 @@
 typedef struct {
     tw_json_style style;
     char *p, *end, *start;
-    int indent;      /* spaces per nesting level; -1 writes everything on one line */
+    int indent;      /* number of spaces per nesting level, or -1 to write everything on one line */
     int depth;
     int is_ascii;
 } tw_json_writer;

@@ -46,7 +46,7 @@ struct tw_field {
     uint8_t marker;       /* a tw_marker: how null is encoded for nullable structs and optional values */
     uint8_t bits;         /* width in bits of the number that a varint encodes: 32 or 64 */
     uint8_t zigzag;       /* a tw_sign: how a varint encodes the sign */
-    uint8_t ignorable;    /* for fields missing in this version: whether encoding may silently drop the value */
+    uint8_t ignorable;    /* for fields that this version does not have: whether encoding may silently drop the value */
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
     uint8_t wide;         /* in column plans: whether a signed column stores an unsigned integer */
     int32_t tag;
@@ -106,7 +106,7 @@ struct tw_struct {
     const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h, or NULL in record formats */
     const tw_look *looks_end[TW_LOOK_KINDS];
     int64_t looks_width;    /* minimum encoded size of an object, not counting tagged or TW_LOOK_CLOSELY fields */
-    const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
+    const PyTypeObject *measured; /* the class of objects that measure.h can measure, or NULL if it can't */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in a column plan,
@@ -145,7 +145,7 @@ typedef struct {
 /* The array elements that C found valid before an error in a record format. The layout interpreter skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
-    int64_t count, elements; /* `count`: number of valid elements; `elements`: the remaining limit */
+    int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
     int64_t last;            /* for arrays sorted by an integer field: the last valid encoded integer */
 } tw_good;
 
@@ -182,8 +182,8 @@ typedef struct {
     int64_t counted;
     int counting;
     int64_t *known;         /* the registers (framing.h) */
-    int64_t *highest; /* for each register: the highest value encoded relative to it; may be NULL */
-    int gap;                /* width of the previous varint length, to reserve for the next one */
+    int64_t *highest; /* for each register: the highest value that was encoded relative to it; may be NULL */
+    int gap;                /* bytes to reserve for the next varint length: the width of the previous one */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;

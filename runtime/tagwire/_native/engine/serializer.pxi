@@ -6,7 +6,7 @@ with a position. If the interpreter succeeds, the engine has a bug, and Disagree
 
 cdef enum:
     STACK = 1024  # size of the output buffer on the C stack
-    SLACK = 64  # extra bytes to allocate; C requests more room than it needs
+    SLACK = 64  # bytes to allocate beyond the expected size, because C requests more room than it needs
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -336,7 +336,7 @@ cdef inline void start_noting(tw_reader *r) noexcept:
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return the array elements before the error, as a `tagwire.interpreter.framed_cursor.Good`."""
+    """Return a `tagwire.interpreter.framed_cursor.Good`, which describes the array elements before the error."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index

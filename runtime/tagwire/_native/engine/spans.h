@@ -30,7 +30,7 @@ typedef struct {
     tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* index of this plan's first kind in the trace's list of kinds */
+    int32_t first_kind;   /* where this plan's kinds begin in the trace's list of kinds */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }

@@ -202,7 +202,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     double number = PyFloat_AsDouble(value);
     uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* the value is invalid, as in Python's `struct` */
+        PyErr_Clear(); /* the value can't be converted to a float; Python's `struct` rejects it, too */
         return -1;
     }
     memcpy(&bits, &number, 8);

@@ -42,7 +42,7 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # estimated length of a line without key, value, headers and common text
+    LINE = 160  # the estimated length of a line, not counting the key, value, headers and common text
 
 
 @final
@@ -177,7 +177,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """The sum of the CRC-32Cs of each appended record's encoded key, value and headers."""
+        """The sum of one CRC-32C per appended record, computed from its encoded key, value and headers."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:

@@ -4,7 +4,8 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* The maximum number of characters in a line without key, value, headers, and the text that all lines share. */
+/* The maximum number of characters in a line, not counting the key, value, headers, and the text that all lines
+ * share. */
 #define TW_LINE_LETTERS 192
 
 /* Return an upper limit for the size of headers in JSON. The shortest header has two bytes, and becomes

@@ -2,7 +2,7 @@
 
 #include "records/magic2_impl.h"
 
-/* Return the index of the first number that is at least `least` in a sorted array; `count` if there is none. */
+/* Find the first number in a sorted array that is at least `least`. Return its index, or `count` if there is none. */
 static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t least)
 {
     int64_t low = 0;

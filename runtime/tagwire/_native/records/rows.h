@@ -10,7 +10,7 @@ typedef struct {
     int64_t first;
     const int32_t *ends;    /* for bytes columns: where each row begins in `data`, and the end of the last row */
     const uint8_t *data;    /* for bytes columns: the bytes of all rows, one after another */
-    const int64_t *numbers; /* for number columns: the values. If `numbers` and `ends` are NULL, all rows are null */
+    const int64_t *numbers; /* for number columns: the values. All rows are null if `numbers` and `ends` are NULL */
 } tw_column;
 
 typedef struct {
