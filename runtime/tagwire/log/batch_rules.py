@@ -65,7 +65,7 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        # If the highest offset were stored, a single wrong offset would make all later batches look wrong.
+        # Not the highest offset so far: if one offset is too high, that would make all later batches look wrong.
         self.last_offset = last
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:

@@ -14,7 +14,7 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""The numbers that mean "unchanged" in these fields of a PartitionChangeRecord."""
+"""Maps fields of a PartitionChangeRecord to the number that means "unchanged" in them."""
 _FENCING: Final = {-1: False, 1: True}
 """Maps the field `fenced` of a broker change record to whether the broker is fenced. 0 (unchanged) is left out."""
 
@@ -87,7 +87,7 @@ class ClusterState:
         partitions[record.partition_id] = current.replace(**changes)
 
     def clear_elr(self, record: Any) -> None:
-        """Clear the eligible leader replicas of one topic, or of all if the record names no topic."""
+        """Clear the eligible leader replicas of one topic. If the record names no topic, clear those of all topics."""
         for topic_id, topic in self._topics.items():
             if record.topic_name in ("", topic.name):
                 partitions = self._partitions[topic_id].items()
@@ -137,7 +137,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""The JSON name of the topic id. Partitions omit it, because they are listed inside their topic."""
+"""The JSON name of the topic id. It is left out of partitions, because they are listed inside their topic."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),
@@ -215,5 +215,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return the record in the highest version, which has all fields."""
+    """Return a `StateMessage` for the record in its highest version, because that version has all fields."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -113,7 +113,7 @@ class ReadOptions(NamedTuple):
     ordered: bool = False
     """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
     transient: bool = False
-    """Whether the caller releases each array soon. If so, a later array reuses its buffers."""
+    """Whether the caller releases each array soon, so that a later array can use the same buffers."""
 
 
 class LogColumns:
@@ -372,7 +372,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is the previous batch's, or None after invalid bytes."""
+        """Continue at `position`. `last_offset` is that of the previous batch, or None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset

@@ -303,7 +303,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """Return the version and body of a record's message; (None, None) for a record of another type."""
+        """Return the version and body of a record's message, or (None, None) if the record has another type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data

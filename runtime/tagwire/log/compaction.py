@@ -34,14 +34,14 @@ _DIGEST: Final = 16
 
 
 class LastOfKeys(Protocol):
-    """Decides for a record whether it is the last one with its key in the log."""
+    """Tells whether a record is the last one in the log that has its key."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
         """Return whether no record with this key has a higher offset."""
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with flags (see `tagwire.records.moving`); None if native code can't read them."""
+        """Return a batch's records and flags (see `tagwire.records.moving`), or None if native code can't read them."""
         ...
 
 
@@ -69,7 +69,7 @@ class KeyMap:
         """Return None, because native code can't look up keys in a dict."""
 
     def last_offsets(self) -> "LastOffsets":
-        """Return the offsets without the keys, to save memory."""
+        """Return an object that stores only the offsets, because the keys take most of the memory."""
         return LastOffsets(array("q", sorted(self._offsets.values())))
 
     def __len__(self) -> int:
@@ -202,7 +202,7 @@ class Judge:
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment. In formats without delete horizons, a recently modified segment keeps its tombstones."""
+        """Begin a segment. If it was modified recently, keep its tombstones in formats that have no delete horizons."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
@@ -283,7 +283,7 @@ class Judge:
         return Verdict(compacted, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the batch's delete horizon, by default a new one, or None if the format has no delete horizons."""
+        """Return the batch's delete horizon, or a new one if it has none. Returns None if the format has none."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

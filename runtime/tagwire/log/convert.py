@@ -77,7 +77,7 @@ class Conversion:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether each batch becomes one batch with the same producer, so that producer snapshots stay valid."""
+        """Whether each batch becomes a single batch with the same producer. If so, producer snapshots stay valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
@@ -202,7 +202,7 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        if batch.is_control:  # a transaction marker, whose type the index writer needs
+        if batch.is_control:  # it may be a transaction marker, and the index writer needs its type
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 

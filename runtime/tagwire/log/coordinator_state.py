@@ -91,7 +91,7 @@ _COMMIT: Final = "commit"
 
 
 class Kept(NamedTuple):
-    """The current value of a key: its last record."""
+    """The last record that was written for a key. It contains the key's current value."""
 
     offset: int
     entry: Entry

@@ -86,7 +86,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # no earlier chain of batches reaches an offset above `last`
+    refuted = position  # chains of batches that begin before this position reach no offset above `last`
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

@@ -70,7 +70,7 @@ def _below(path: Path, parents: tuple[Path, ...], searched: Callable[[Path], Non
 
 
 def _leads_back(target: Path, parents: tuple[Path, ...]) -> bool:
-    """Return whether following a link would search a folder twice, or would never end."""
+    """Return whether a search that follows the link would search a folder twice, or would never end."""
     return target.is_relative_to(parents[0]) or any(each.is_relative_to(target) for each in parents)
 
 

@@ -25,7 +25,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the text before the record's offset in each line of a batch, without the slow module `json`."""
+    """Return the text before the record's offset in each line of a batch. The module `json` would be slower."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "

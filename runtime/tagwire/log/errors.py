@@ -93,7 +93,7 @@ def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
     """
     name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else partial
     is_of_output = name == output or name.is_relative_to(partial) or partial.is_relative_to(name)
-    # On a full disk, `shutil.copy` raises an error that names the source, so check `errno` too.
+    # If the disk is full, the error that `shutil.copy` raises names the source, so check `errno` too.
     if is_of_output or error.errno in _OF_WRITES:
         return LogPathError(f"{output} can't be written: {error.strerror}")
     return unreadable(name, error)

@@ -41,7 +41,7 @@ def file_status(path: Path) -> os.stat_result:
 
 
 class FileBytes:
-    """An open file that can be sliced like bytes. Its length is the file size at the time of opening."""
+    """An open file that can be sliced like bytes. Its length is the size that the file had when it was opened."""
 
     __slots__ = ("_end", "_file", "_path", "_size", "_start", "_window")
 
@@ -92,7 +92,7 @@ class FileBytes:
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Read at least `least` bytes, starting at `start`; fewer only at the end. Raises LogPathError on failure."""
+        """Read at least `least` bytes from `start` on, or fewer at the end. Raises LogPathError if reading fails."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
@@ -115,7 +115,7 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return at least `least` bytes of `data` from `start`; fewer only at the end. Raises LogPathError on failure."""
+    """Return at least `least` bytes of `data` from `start` on, or fewer at the end. Raises LogPathError on failure."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 

@@ -44,7 +44,7 @@ class TimeEntry(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """An entry of a transaction index: the offsets of an aborted transaction, from first record to abort marker."""
+    """An entry of a transaction index: the offsets of an aborted transaction's first record and of its abort marker."""
 
     producer_id: int
     first_offset: int
@@ -130,7 +130,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position from which a reader finds the batch that contains `offset`.
+        """Return a position at which a reader can start to find the batch that contains `offset`.
 
         This is 0 if all entries have higher offsets.
         """
@@ -154,7 +154,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """Return an offset from which a reader finds all records whose timestamp is `timestamp` or later."""
+        """Return an offset at which a reader can start to find all records whose timestamp is `timestamp` or later."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 

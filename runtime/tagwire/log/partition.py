@@ -79,7 +79,7 @@ class Partition:
         return tuple(self.each_file())
 
     def each_file(self) -> Iterator[Path]:
-        """Iterate over `files` without creating a tuple, because a folder may have many files."""
+        """Iterate over the paths in `files`. Doesn't create a tuple, because a folder may have many files."""
         return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
@@ -220,7 +220,7 @@ class Partition:
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The entries of the `.txnindex` files of all segments. Raises LogError for an invalid file."""
         for segment in self.segments:
-            # Most segments have no `.txnindex`. Checking this needs no system call.
+            # Most segments have no `.txnindex`. The file names in `_inodes` show this, so no system call is needed.
             if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:
                 yield from segment.aborted_transactions
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _INT32: Final = 0x7FFFFFFF
 _HEADER_SIZE: Final = 61
-"""The size of a v2 header, the longest batch header, in bytes."""
+"""The size in bytes of a v2 header, which is the longest batch header."""
 _MESSAGE: Final = 34
-"""The size of a v1 message without key and value, in bytes."""
+"""The size in bytes of a v1 message that has neither a key nor a value."""
 
 
 class BatchSize(NamedTuple):
@@ -214,10 +214,10 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        # v0 and v1 batches have no offsets of their own.
+        # v0 and v1 batches store no offsets apart from those of their messages.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # With append time, decompressing v0 and v1 messages would lose the producer's timestamps.
+        # If a broker set the append time, decompressing v0 and v1 messages would lose the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
@@ -225,7 +225,7 @@ class _Group:
 
 
 def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
-    """Return a BatchBuilder with the flags and producer of a batch. `changes` override the builder's arguments."""
+    """Return a BatchBuilder with the same flags and producer as `batch`, except for the arguments in `changes`."""
     settings: dict[str, Any] = {
         "compression": batch.compression,
         "timestamp_type": batch.timestamp_type,
@@ -262,7 +262,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """Add `by` to a sequence number, with wraparound to 0. If there is no sequence number (-1), return -1."""
+    """Add `by` to a sequence number. The highest one is followed by 0. Returns -1 if there is no number (-1)."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
@@ -314,7 +314,7 @@ class LossReport:
 
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
         for loss in losses:
-            # A lost record header is a (key, value) pair.
+            # If a record header was lost, the value is a (key, value) pair.
             value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 

@@ -42,7 +42,7 @@ class SegmentReport(NamedTuple):
     new_records: int
     new_bytes: int
     emptied: int
-    """The number of batches that are kept without records."""
+    """The number of batches that are kept although they contain no records any more."""
     kept: dict[str, int]
     """Maps the reasons in `tagwire.log.compaction.KEPT` to numbers of kept records."""
     removed: dict[str, int]
@@ -89,7 +89,7 @@ class Rewriter:
         self.transactions = OpenTransactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Find the transactions that are open after `segments`, which are read from offset `begin` on."""
+        """Read `segments`, from offset `begin` on, to find the transactions that are open at their end."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction

@@ -113,7 +113,7 @@ class QuickBatch(LogBatch):
 _PREFIX_SIZE: Final = 17
 """The number of bytes from the start of a v0, v1 or v2 header up to and including its magic byte."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""The ids of rules that a valid batch may seem to break if it has another format with the same magic byte."""
+"""The ids of rules that a valid batch may seem to break if it is read in a wrong format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
 
 
@@ -226,7 +226,7 @@ class Scan:
 
     @cached_property
     def search(self) -> "HeaderSearch | None":
-        """A native object that finds the positions at which a batch may begin; None if Python must search for them."""
+        """A native object that finds the positions at which a batch may begin, or None if Python must search."""
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
@@ -343,7 +343,7 @@ class Scan:
 
 @lru_cache(maxsize=64)
 def _native_reader(formats: FormatSet, engine: str) -> "BatchReader | None":
-    """Return the native reader that `Scan` uses to read batches, or None without the native engine."""
+    """Return the native reader that `Scan` uses to read batches, or None if the native engine is not in use."""
     return formats.native_reader_with(lambda plans: plans.quick_for(QuickBatch, is_alone=True))
 
 

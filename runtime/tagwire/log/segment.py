@@ -140,11 +140,11 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # the caller reads from `start` and gets this error
+            pass  # the caller will read from `start`, and get the same error
         return start
 
     def sibling(self, kind: str) -> Path | None:
-        """Return the path of the segment's file with the extension `kind`, such as "index"; None if there is none."""
+        """Return the path of the segment's file with the extension `kind` ("index"), or None if there is none."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None

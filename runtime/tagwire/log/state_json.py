@@ -100,7 +100,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member from the text of a JSON object. The member must be on a separate line."""
+    """Remove a member from the text of a JSON object. The member must be on a line of its own."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

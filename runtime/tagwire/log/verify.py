@@ -51,7 +51,7 @@ Tell = Callable[[int], None]
 def verify_segment(
     path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """Check a segment and its indexes, without the rest of the partition. For arguments, see `verify_partition`."""
+    """Check only a segment and its indexes. `verify_partition` has the same arguments, apart from the first."""
     rules = BatchRules([])
     yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
 

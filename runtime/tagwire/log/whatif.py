@@ -17,7 +17,7 @@ from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
-"""Size classes of batches: the highest number of records in each class, and the name of the class."""
+"""The size classes of batches, as pairs: the highest number of records in a batch of the class, and its name."""
 _SIZES: Final = (
     "uncompressed_before",
     "uncompressed_after",
@@ -155,7 +155,7 @@ class WhatIf:
         self.losses.merge(other.losses)
 
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
-        """Measure a batch. `begun` is the processor time at which reading the batch started."""
+        """Measure a batch. `begun` is the value of `process_time()` before the batch was read."""
         batch = piece.batch
         codec = self.conversion.codec_of(piece)
         count = len(batch)
@@ -210,7 +210,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Discard a loss, because only the first conversion of a batch reports losses."""
+    """Do nothing with a loss: each batch is converted several times, and only the first conversion reports losses."""
 
 
 def _header(batch: RecordBatch) -> int:

@@ -23,7 +23,7 @@ from tagwire.log.errors import LogPathError, not_written
 
 
 def host() -> str:
-    """Return the name of this machine, without characters that file names can't contain."""
+    """Return the name of this machine, in a form that can be part of a file name."""
     return socket.gethostname().replace(os.sep, "-") or "unknown"
 
 
@@ -141,7 +141,7 @@ def reject_existing(target: Path) -> None:
 
 
 def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
-    """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names the sources."""
+    """Raise LogPathError if a target is a source folder or inside one, even via links. The error calls it `what`."""
     read = set(_identities(sources))
     for target in targets:
         real = Path(os.path.realpath(target))  # Path.resolve fails if links form a loop
@@ -157,7 +157,7 @@ def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
 
 
 def publish(partial: Path, target: Path) -> None:
-    """Rename a finished folder to `target`. Raises OSError, or LogPathError if there is a nonempty folder already."""
+    """Rename a finished folder to `target`. Raises LogPathError if `target` is a nonempty folder, or else OSError."""
     try:
         partial.rename(target)
     except OSError as error:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Array(Generic[T]):
-    """The type of an array attribute, which is a tuple. The constructor takes any iterable."""
+    """The type of an array attribute. The attribute is a tuple, but the constructor accepts any iterable."""
 
     @overload
     def __get__(self, struct: None, cls: Any) -> Any: ...

@@ -75,7 +75,7 @@ class Message(Struct, Generic[H]):
     LATEST_STABLE: ClassVar[int]
     """The highest version that is not marked unstable, or -1 if there is none."""
     HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
-    """The header version for each range of the message's versions; for requests and responses only."""
+    """The header version for each range of the message's versions. Only requests and responses have one."""
     FALLBACK: ClassVar[tuple[int, int] | None] = None
     """How to answer a request in an unsupported version: the version of the response, and its error code."""
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
@@ -164,7 +164,7 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """Decode the message at `offset`; return it and the offset after it. Apart from that, works like `decode`."""
+        """Like `decode`, but decode the message that begins at `offset`, and return it and the offset after it."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 
     @classmethod

@@ -75,7 +75,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function (see `FirstUse`) that sets the result of `make` on the class declaring the fields."""
+    """Return a `bind` function (see `FirstUse`) that sets `make`'s result on the class that declares the fields."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -139,7 +139,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        # Keep a handwritten `__init__`, or one that another thread has just set.
+        # Don't replace an `__init__` that the class itself defines, or that another thread has just set.
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
@@ -180,7 +180,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", native_codec)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` before the methods, because another thread may create a subclass.
+        # Set `_bound` before the methods, because another thread may create a subclass in between.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

@@ -26,7 +26,7 @@ def parameter_default(row: FieldRow) -> Any:
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
-    """Return a function that converts a constructor argument to a field value; None to store it unchanged."""
+    """Return a function that converts a constructor argument to a field value, or None if it is stored unchanged."""
     if row.type.startswith("[]"):
         return partial(_elements, row.name, nullable=_may_be_none(row))
     default = parameter_default(row)
@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         checked = f"    except TypeError:\n        _check_iterable({arrays})\n        raise"
         lines = ["    try:\n", *(f"    {line}" for line in lines), checked]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # For the source lines in a traceback, Python asks the `__loader__` in the function's global variables.
+    # To show the source lines in a traceback, Python asks the `__loader__` in the function's global variables.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]
@@ -99,7 +99,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return source code that converts an argument to the value to store. Must do the same as `acceptor`."""
+    """Return source code that converts an argument to the value to store. It must do the same as `acceptor`."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"

@@ -99,7 +99,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
     """Return the generated serializer class of a message version.
 
-    Without such a class, return one that uses the layout interpreter.
+    If there is no such class, return one that uses the layout interpreter.
     """
     from tagwire.message.serializer import LayoutSerializer
 

@@ -214,7 +214,7 @@ class FieldRow:
 class OptionalFields:
     """The versions of a message that have optional fields (first draft of KIP-482).
 
-    For `length_varint` and `counts_tag`, see `tagwire.Schema`.
+    `tagwire.Schema` explains `length_varint` and `counts_tag`.
     """
 
     __slots__ = ("counts_tag", "length_varint", "versions")

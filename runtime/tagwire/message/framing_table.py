@@ -54,7 +54,7 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 }
 """The types of length prefixes, by name.
 
-With `rest`, there is no prefix, and the value consists of all remaining bytes.
+`rest` means that there is no prefix, and that the value consists of all remaining bytes.
 """
 
 
