@@ -26,7 +26,7 @@ __all__ = [
 _TOPICS = 10
 _PARTITIONS = 10
 _RECORDS = Random(2025).randbytes(1024)
-"""The record batches of a partition. All libraries in the benchmark leave these bytes unparsed."""
+"""The bytes of a partition's record batches. They can be random, because no library in the benchmark parses them."""
 
 
 class ApiVersions(NamedTuple):

@@ -19,7 +19,7 @@ from report import aligned
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
-"""One result: a dict with the keys `library`, `step`, `milliseconds` and `modules` (how many were loaded)."""
+"""One result: a dict with the keys `library`, `step`, `milliseconds` and `modules` (how many modules were loaded)."""
 
 _STEPS: Final = {
     "tagwire": (
@@ -58,12 +58,12 @@ for step in sys.argv[2:]:
 """
 """A script that measures the import steps.
 
-It first imports the modules that Python loads at startup, which no step should count.
+It first imports the modules that Python loads at startup, so that no step counts them.
 """
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:
-    """Return a row for each library and import step: the median CPU time and the number of loaded modules."""
+    """Return a row for each import step of each library, with its median CPU time and its number of loaded modules."""
     folders = _folders(_PACKAGES)
     runs: dict[str, list[list[tuple[float, int]]]] = {library: [] for library in _STEPS}
     with tempfile.TemporaryDirectory() as cache:

@@ -29,15 +29,15 @@ class Contender:
     """One library's functions that build, encode and decode one benchmark message."""
 
     version: int | None
-    """The message version, or None if the library has its own format, without versions."""
+    """The message version, or None if the library has its own format, which has no versions."""
     make: Callable[[], Any]
     """Build the message from its content, as an application does before encoding."""
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     untracked: Callable[[bytes], Any] | None = None
-    """Decode to objects that the garbage collector does not track, or None if the library can't."""
+    """A function that decodes to objects that the garbage collector does not track, or None if the library has none."""
     views: Callable[[bytes], Any] | None = None
-    """Decode without copying the contents of bytes fields, or None if the library can't."""
+    """A function that decodes without copying the contents of bytes fields, or None if the library has none."""
 
 
 class Library:

@@ -19,7 +19,7 @@ class Tagwire(Library):
 
     @property
     def installed(self) -> str:
-        # Don't read package metadata: tagwire may be on the import path without being installed.
+        # Ask the module: if tagwire is on the import path but not installed, there is no package metadata.
         return str(import_module("tagwire").__version__)
 
     def contenders(self) -> Mapping[str, Contender]:

@@ -36,7 +36,7 @@ _SOURCES: Final = ("kafka_log", "floor", "Parquet")
 
 
 class Floor(DataSource):
-    """A source whose tasks return Arrow batches from the files in a folder, one file per task."""
+    """A Spark data source that returns the Arrow batches stored in a folder. Each task reads one file."""
 
     @classmethod
     def name(cls) -> str:
@@ -87,9 +87,9 @@ def main() -> None:
 
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
-    """Write the test data to a folder. Return the queries that read it, by (case, source)."""
-    # Register the class from the module `spark_floor`. Workers would get a new copy of a class in `__main__` for every
-    # query.
+    """Write the test data to a folder. Return a dict from (case, source) to a query that reads the data."""
+    # Register the class that is imported from `spark_floor`. If it were in `__main__`, workers would get a new copy of
+    # the class for every query.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)
@@ -175,7 +175,7 @@ def _cpu_seconds() -> float:
 
 
 def _print_table(times: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
-    """Print medians of all rounds. A ratio to Parquet above 1 means that the source is faster than Parquet."""
+    """Print the medians of all rounds. If a source's ratio to Parquet is above 1, the source is faster than Parquet."""
     for kind, label in enumerate(("CPU", "elapsed")):
         table = [(f"{label} seconds", *_SOURCES, "kafka_log / Parquet", "floor / Parquet", "kafka_log / floor")]
         of = {name: [each[kind] for each in rounds] for name, rounds in times.items()}

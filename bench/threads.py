@@ -40,7 +40,7 @@ def main(rounds: int = 15) -> None:
 
 
 def _round(calls: list[Callable[[], object]]) -> tuple[float, float]:
-    """Return the throughput of two threads divided by that of one: by wall time, and by CPU time."""
+    """Return the ratio of two threads' throughput to one thread's throughput, by wall time and by CPU time."""
     count = _count(calls[0])
     alone, alone_cpu = _timed(calls[:1], count)
     both, both_cpu = _timed(calls, count)

@@ -23,7 +23,7 @@ def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads all values in a struct or array like `sample`, or None for a single value."""
+    """Return a function that reads all values in structs or arrays like `sample`, or None if it is a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])
@@ -31,7 +31,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # accesses all elements, because some libraries create an element only on access
+        return tuple  # reads every element, because some libraries create elements only when they are read
     return lambda array: deque(map(element, array), 0)
 
 

@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Carry out the requested measurements until the input ends."""
+    """Read requests for measurements from standard input, and carry them out until the input ends."""
     tagwire = Tagwire()
     contenders = tagwire.contenders()
     known: dict[str, Callable[[], object]] = {}

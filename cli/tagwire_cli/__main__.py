@@ -55,7 +55,7 @@ def _run() -> None:
 
 
 def _escape_unencodable_output() -> None:
-    """Escape characters that standard output can't encode, for example in a path that is not valid UTF-8."""
+    """Make standard output escape characters that it can't encode, such as those of a path that isn't UTF-8."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

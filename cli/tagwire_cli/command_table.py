@@ -82,7 +82,7 @@ _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
 """Matches the `docs/` of a path such as `docs/logs.md` in a command's help."""
 
 _WHOLE: Final = 1000
-"""The maximum length of summaries, large enough that click shortens none."""
+"""The maximum length of a command's summary. It is so large that click never shortens a summary."""
 
 
 class CommandTable(click.Group):

@@ -20,7 +20,7 @@ def given_name(text: str) -> str:
 
 
 def note_terminal() -> None:
-    """If standard input is a terminal, print that the command waits for it, unless --quiet is given."""
+    """If standard input is a terminal, tell the user that the command reads from it, unless --quiet is given."""
     is_quiet = click.get_current_context().find_root().params.get("quiet")
     if None not in (sys.stdin, sys.stderr) and sys.stdin.isatty() and not is_quiet:
         sys.stderr.write("Reading from the terminal; press Ctrl-D at the end.\n")
@@ -45,7 +45,7 @@ class UnreadableFileError(TagwireError):
 
 
 class InputPath(click.Path):
-    """A click parameter type for a readable file or folder. Values are Path objects or, with `is_text`, strings."""
+    """A click parameter type for a readable file or folder. Values are Path objects, or strings if `is_text` is set."""
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 
 class Section(NamedTuple):
-    """A section of the help: its commands by name, each with its module."""
+    """A section of the help: its title, and a dict from the names of its commands to their modules."""
 
     title: str
     commands: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Run `tagwire spark` with this script's arguments. `tagwire spark --script` prints its path, for spark-submit."""
+"""Run `tagwire spark` with this script's arguments. `tagwire spark --script` prints this script's path."""
 
 import sys
 

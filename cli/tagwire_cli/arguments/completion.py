@@ -50,7 +50,7 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete the versions of the message given in the argument NAME."""
-    # Also look for the name in the unparsed arguments: click stops parsing at an option whose value is missing.
+    # click stops parsing at an option whose value is missing, so the name may also be in the unparsed arguments.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 
@@ -61,7 +61,7 @@ def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> It
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return _files(incomplete)  # the header of a request identifies its message
+        return _files(incomplete)  # no MESSAGE is needed, because a request's header identifies its message
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return _files(incomplete)
     registry = _registry(ctx)

@@ -21,7 +21,7 @@ _AUTO = "auto"
 class FormatName(click.types.StringParamType):
     """A click parameter type for record format names.
 
-    With `is_read`, it also accepts `auto` and lists of names.
+    If `is_read` is set, it also accepts `auto` and lists of names.
     """
 
     name = "format"
@@ -66,13 +66,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """Add the argument PATH..., for existing paths, or `-` for a segment on standard input. Values are Path objects."""
+    """Add the argument PATH... for existing paths, which become Path objects. `-` is a segment on standard input."""
     kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 
 def format_option(function: F) -> F:
-    """Add the options `--format` and `--only-format`. Both set a single parameter, `format`, which is a FormatSet."""
+    """Add the options `--format` and `--only-format`. The command gets both as one parameter, `format`, a FormatSet."""
     return only_format_option(
         click.option(
             "--record-format",
@@ -97,7 +97,7 @@ def lenient_option(function: F) -> F:
 
 
 def only_format_option(function: F) -> F:
-    """Add the flag `--only-format`, for use with `--format`."""
+    """Add the flag `--only-format`, which rejects batches in any format other than that of `--format`."""
     return click.option("--only-format", is_flag=True, help="Reject batches of any other format.")(function)
 
 

@@ -42,7 +42,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return the options of the running command that a suggested command must repeat, such as `--hex`."""
+    """Return the options of the running command, such as `--hex`, that a suggested command must repeat."""
     given = click.get_current_context().params
     args = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):
@@ -122,7 +122,7 @@ class SelectionInput(NamedTuple):
 
     file: str
     kind: str | None
-    """The kind of frames in the input. None if the input is one message."""
+    """The kind of frames in the input, or None if the input is a single message."""
     requests_file: str | None
     is_hex: bool
     limits: "Limits"

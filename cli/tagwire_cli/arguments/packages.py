@@ -117,7 +117,7 @@ def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
-    """Return the names of the request and response of an API, given its name or key, or empty for an unknown API."""
+    """Return the names of an API's request and response, or [] for an unknown API. `text` is the API's name or key."""
     key = whole_number(text)
     names = [f"{text}Request", f"{text}Response"] if key is None else []
     if key is not None:
@@ -143,7 +143,7 @@ def require_version(message: "type[Message]", version: int) -> None:
 
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
-    """Return the response of an API, given as `Metadata`, `MetadataRequest`, `MetadataResponse` or an API key."""
+    """Return an API's response. `text` is an API key or is like `Metadata`, `MetadataRequest` or `MetadataResponse`."""
     from tagwire.frames.message_index import UnknownMessageError
 
     api_key = whole_number(text)

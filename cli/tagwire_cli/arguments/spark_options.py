@@ -31,7 +31,7 @@ class NewLocation(click.Path):
 
 
 class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
-    """A click parameter type for a JSON object, or for @FILE. Errors don't show the content, which may be secret."""
+    """A click parameter type for a JSON object, given directly or as @FILE. Errors hide it, since it may be secret."""
 
     name = "json"
 

@@ -1,4 +1,4 @@
-"""Convert a command's path arguments to spec files and folders. Without arguments, use the project's spec sets."""
+"""Convert a command's path arguments to spec files and folders. If there are none, use the project's spec sets."""
 
 import os
 from collections.abc import Iterator, Sequence

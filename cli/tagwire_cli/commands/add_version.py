@@ -98,7 +98,7 @@ def edit(
 
     settings = load_project()
     path = _path(settings, message)
-    # Look up the set of the spec's folder: the spec itself may be a symbolic link to a file outside the set.
+    # Look up the spec set by the folder, because the spec may be a symbolic link to a file outside the set.
     spec_set = settings.set_of(path.parent)
     plan = planned(
         path,
@@ -113,7 +113,7 @@ def edit(
 
 
 def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
-    """Return the field that the options describe, or None without `--field`. Raises click.UsageError for conflicts."""
+    """Return the field that the options describe, or None if `name` is None. Raises click.UsageError for conflicts."""
     from tagwire_generator.editing.field_position import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]

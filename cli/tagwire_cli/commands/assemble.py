@@ -49,7 +49,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    """Read the annotated bytes. Raises InputError if there are too many bytes, because a pipe may be endless."""
+    """Read annotated bytes up to a limit, since a pipe may be endless. Raises InputError if there are more bytes."""
     with open_input(file) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

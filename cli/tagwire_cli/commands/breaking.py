@@ -106,7 +106,7 @@ def command(
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
-    """Return the comparisons that the arguments select; without arguments, one for each spec set."""
+    """Return the comparisons that the arguments select, or one for each spec set if there are no arguments."""
     from tagwire_generator.evolution.spec_sources import SpecReader
 
     reader = SpecReader()
@@ -155,7 +155,7 @@ def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
-    """Return the options of the spec set that contains a path; the default options if there is none."""
+    """Return the options of the spec set that contains a path, or the default options if no set contains it."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(path)
@@ -163,7 +163,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs from the spec set or folder of a single spec."""
+    """Return the header specs in the spec set (or the folder) of a single spec, or {} if `path` is a folder."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 

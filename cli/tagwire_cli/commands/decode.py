@@ -160,7 +160,7 @@ def _decoder(
     api_of: ResponseApis | None,
     how: frame_json.JsonOptions,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """Return a decoder for frames of this kind, and the arguments that remain for FILE."""
+    """Return a decoder for this kind of frame, and the arguments that it doesn't use (FILE, if the user gave it)."""
     if kind == "message":
         message, version, files = message_of(registry, args)
         return frame_json.message_decoder(message, version, how), files

@@ -221,7 +221,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 
 
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Explain the request with the most fields among those that fit on a screen."""
+    """Of the requests that fit on a screen, explain the one with the most fields."""
     from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

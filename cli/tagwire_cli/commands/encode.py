@@ -75,7 +75,7 @@ def command(args: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool,
 
 
 def _encoder(registry: "Registry", kind: str, args: Sequence[str]) -> "tuple[frame_json.Encoder, Sequence[str]]":
-    """Return an encoder for frames of this kind, and the unused arguments: FILE, if given."""
+    """Return an encoder for this kind of frame, and the arguments that it doesn't use (FILE, if the user gave it)."""
     if kind == "message":
         message, version, files = message_of(registry, args)
         return frame_json.message_encoder(message, version), files

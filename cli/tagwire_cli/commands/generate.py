@@ -156,7 +156,7 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
-    """Generate all spec sets, and return the necessary file changes. Exits with 1 if a spec has an error."""
+    """Generate all spec sets, and return the necessary file changes. Exits with status 1 if a spec has an error."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
@@ -172,13 +172,13 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # a long list of warnings would hide the report of changes
+    if problems:  # print only their number: a long list would hide the report of changes
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in packages]
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files that the commit will lack or contain in an old form. Return whether any exist."""
+    """In a commit hook, report files whose current content will not be committed. Return whether there are any."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

@@ -166,7 +166,7 @@ def _redactor(
     args: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the unused arguments: the input file, if given."""
+    """Return a function that redacts this kind of frame, and the arguments that it doesn't use (FILE, if given)."""
     if kind == "message":
         message, version, files = message_of(registry, args)
         return lambda data: redaction.message(message, data, version), files

@@ -67,7 +67,7 @@ def command(args: Sequence[str], given: SelectionInput) -> None:
 
 
 def _parted(text: str) -> tuple[str, str, bool]:
-    """Split PATH=VALUE or PATH:=JSON into path and value. The third result is whether the value is JSON."""
+    """Split PATH=VALUE or PATH:=JSON. Return the path, the value, and whether the value is JSON."""
     path, sign, value = text.partition("=")
     if not sign:
         raise click.BadParameter(f"expected PATH=VALUE or PATH:=JSON, got {text!r}", param_hint="PATH=VALUE")
@@ -109,5 +109,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Replace `old` by `new`. If `old` is a list, replace each value in the list."""
+    """Return `new`. If `old` is a list, return a list of the same shape in which every value is `new`."""
     return [_filled(each, new) for each in old] if type(old) is list else new

@@ -132,7 +132,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    # Check the set only if all specs could be read: an unreadable spec would count as missing.
+    # Check the set only if all specs could be read. Otherwise, the check would treat an unreadable spec as missing.
     if len(summaries) + registers == len(specs):
         near = around.known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])

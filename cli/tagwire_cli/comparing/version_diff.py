@@ -40,7 +40,7 @@ class FieldState:
     """The type with its length encoding, such as `nullable compact string`."""
     nullable: bool
     compact: bool
-    """Whether the length is an unsigned varint, or False for types without a length."""
+    """Whether the type has a length, and this length is encoded as an unsigned varint."""
     tag: int | None
     """The tag of a tagged or optional field, or None for other fields."""
 
@@ -85,7 +85,7 @@ class VersionFacts:
     """Whether structs begin with optional fields (see the first draft of KIP-482)."""
     minimum_size: int
     default_size: int | None
-    """The encoded size of an object with only defaults, or None if the version rejects such an object."""
+    """The encoded size of an object whose fields all have their defaults, or None if the version rejects it."""
 
     def as_dict(self) -> dict[str, Any]:
         return {

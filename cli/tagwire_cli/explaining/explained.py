@@ -36,7 +36,7 @@ class Explained(NamedTuple):
     is_part: bool = False
     """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
-    """A description of the detected input, for its first unit; otherwise empty."""
+    """A description of the detected input. Only the first unit of the input has a description."""
 
     @property
     def failure(self) -> str:

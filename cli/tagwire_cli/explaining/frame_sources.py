@@ -26,7 +26,7 @@ class InputFrame(NamedTuple):
     title: str
     data: bytes
     is_request: bool | None = None
-    """Whether the frame is a request (otherwise, a response), or None if this is unknown."""
+    """True for a request, False for a response, or None if this is unknown."""
     api: tuple[int, int] | None = None
     """For a response, the API key and version of its request."""
     error: str = ""

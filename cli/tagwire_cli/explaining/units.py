@@ -44,12 +44,12 @@ class ExplainSettings(NamedTuple):
     """The arguments of the command: the message, followed by the file."""
     formats: FormatSet
     records: str | None
-    """The format of records in messages; None means the format that each message's spec names."""
+    """The format of the records in messages, or None to use the format that each message's spec names."""
     opens_records: bool
     strict: bool
     limits: Limits
     where: Callable[[CapturedFrame], bool] | None = None
-    """A function that returns whether to explain a captured frame; None to explain all frames."""
+    """A function that returns whether to explain a captured frame, or None to explain all frames."""
 
 
 class Input(NamedTuple):
@@ -57,7 +57,7 @@ class Input(NamedTuple):
 
     data: bytes
     file: str
-    """The name of the file; "-" for standard input."""
+    """The name of the file, or "-" for standard input."""
     encoding: str
     has_sizes: bool
     only: str | None
@@ -120,7 +120,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return a note on the package in use and the option for Kafka's package, or "" for Kafka's package."""
+    """Return a note that names the package in use and the option to use Kafka's, or "" if Kafka's is in use."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note
@@ -135,7 +135,7 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input. The first one also gets the input's description."""
+    """Yield the units of an input, and add the input's description to the first unit."""
     description = found.description
     while True:
         try:
@@ -165,7 +165,7 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
         return explainer(frame)
-    except TagwireError as error:  # for example, the package doesn't have the API
+    except TagwireError as error:  # raised, for example, if the package doesn't have the API
         return Explained(frame.title, (), error=str(error))
 
 

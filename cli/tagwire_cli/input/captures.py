@@ -93,7 +93,7 @@ def digest(frame: "CapturedFrame") -> str:
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Return a dict from frame hashes to the reasons in `sender_faults.json`; {} if there is no such file."""
+    """Return a dict from frame hashes to the reasons in `sender_faults.json`, or {} if there is no such file."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())

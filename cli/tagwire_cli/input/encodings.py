@@ -44,7 +44,7 @@ _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16
 _OD: Final = re.compile(r"0000000 .*\n(?:(?:[0-9a-f]{7}(?: .*)?|\*)\n?)+")
-"""Matches the output of od and hexdump without options, which can't be parsed."""
+"""Matches the output that od and hexdump print if they are called without options. It can't be parsed."""
 _WORDS: Final = re.compile(r"[0-9a-f]{7}\s+[0-9a-f]{4}\b")
 _SINGLE_BYTES_HINT: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
 _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
@@ -73,7 +73,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def input_hint(data: bytes, file: str = "-") -> str:
-    """Return a hint about the command or option for input that is not a message; otherwise ""."""
+    """Return a hint that says what the input is and which command or option reads it, or "" if it may be a message."""
     if not data:
         return "the input is empty"
     if looks_like_hex(data):
@@ -114,7 +114,7 @@ def file_hint(args: Sequence[str]) -> str:
 
 
 def batches_hint(data: bytes, file: str) -> str:
-    """Return a hint if the input does not begin with a record batch; otherwise ""."""
+    """Return a hint if the input does not begin with a record batch, or "" if it does."""
     if log_file_kind("", data):
         return ""
     explain = f"`tagwire explain {shlex.quote(file)}` detects what it is"
@@ -238,7 +238,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes of a dump line, which end at a gap of more than `gap` blanks, or after `most` bytes."""
+    """Return the bytes of a dump line. They end before a gap of more than `gap` blanks, or after `most` bytes."""
     found = bytearray()
     position = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, position)):

@@ -70,7 +70,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Parse ranges such as `3`, `3-5` or `3-` to (first, last); an open end is None.
+    """Parse ranges such as `3`, `3-5` or `3-` to tuples (first, last). `last` is None if the range has no end.
 
     Raises FilterError for an invalid range.
     """
@@ -119,7 +119,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    # Compare with the whole value and with its parts, because a comma can belong to a name.
+    # Compare with the whole value and with its comma-separated parts, because a name may contain a comma.
     values = [value.casefold() for value in (term.value, *term.values)]
     if term.key == "api":
         keys = api_keys(registry, term)

@@ -41,7 +41,7 @@ class JsonOptions(NamedTuple):
     strict: bool
     limits: "Limits"
     indent: int | None
-    """The number of spaces by which each level is indented; None to print the JSON on a single line."""
+    """The number of spaces by which each level is indented, or None to print the JSON on a single line."""
 
 
 def request_decoder(registry: "Registry", how: JsonOptions) -> "Decoder":
@@ -77,7 +77,7 @@ def captured_decoder(frame: "CapturedFrame", how: JsonOptions) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: JsonOptions) -> "Decoder":
-    """Return a function that converts messages of one class and version, without headers, to JSON."""
+    """Return a function that converts messages of this class and version to JSON. The messages have no headers."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -92,7 +92,7 @@ def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return a function that converts JSON to messages of one class and version, without headers."""
+    """Return a function that converts JSON to messages of this class and version. The messages get no headers."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
@@ -142,7 +142,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Make a header from JSON `fields`. Missing fields get values from `facts` (such as the API key) or defaults."""
+    """Make a header from JSON `fields`. If a field is missing, its value comes from `facts`, or is its default."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

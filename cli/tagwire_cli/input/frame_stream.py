@@ -49,7 +49,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Hex digits would be read as a frame size of 800 MB or more.
+        # Without this check, hex digits would be taken for a frame size of 800 MB or more.
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)
@@ -140,7 +140,7 @@ class ResponseApis:
         return found
 
     def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
-        """Return the APIs of all other requests with the correlation ID of this response."""
+        """Return the APIs of the other requests that have the same correlation ID as this response."""
         return tuple({*self._apis[data[:4]]} - {api})
 
 

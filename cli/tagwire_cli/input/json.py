@@ -53,7 +53,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    # Remove the line break: otherwise, an error at the end of the line would be reported for the next line.
+    # Remove the line break, so that an error at the end of the line isn't reported for the next line.
     text = _decoded(line, f"line {number}, ").rstrip()
     return json_of(text, number)
 

@@ -46,7 +46,7 @@ class Selected:
         self._given = given
 
     def parts(self) -> "Iterator[Part]":
-        """Yield each frame of the input as a `Part`. Input without frames is a single `Part`."""
+        """Yield each frame of the input as a `Part`. If the input has no frames, yield it as a single `Part`."""
         given = self._given
         if given.kind is None:
             return iter([(1, "", read_bytes(given.file, is_hex=given.is_hex), self._version_of)])

@@ -35,10 +35,10 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`."""
+"""Matches strings that look like the output for a null or for bytes, such as `<null>` and `<0aff>`."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes of single records. They are not printed for other records, even if the batch has these attributes."""
+"""Attributes that are printed only for the records that have them, even if the whole batch has the attribute."""
 
 
 class DumpOptions(NamedTuple):
@@ -47,7 +47,7 @@ class DumpOptions(NamedTuple):
     format: FormatSet
     limits: Limits
     registry: Registry | None
-    """The package used to decode records of Kafka's internal topics; None to print them undecoded."""
+    """The package used to decode records of Kafka's internal topics, or None to print them undecoded."""
     skip: Skip
     """A function to call with an error: for each undecodable record, and for each damaged part that is skipped."""
     partial: bool

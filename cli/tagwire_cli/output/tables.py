@@ -90,7 +90,7 @@ def fitted(
     if len(kept) < len(columns):
         left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
         note_left_out(left_out)
-        # Fit the remaining columns again: without the others, there is room for longer cells.
+        # Fit the remaining columns again, because there is now room for longer cells.
         return fitted([columns[number] for number in kept], [[row[number] for number in kept] for row in rows], width)
     return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
 
@@ -136,7 +136,7 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys (`new_batches` to `newBatches`) at any depth, except in `kept` or `removed`, whose keys are data."""
+    """Convert keys like `new_batches` to `newBatches` at any depth. In `kept` and `removed`, keys are data and stay."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)

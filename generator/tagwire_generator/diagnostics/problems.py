@@ -175,7 +175,7 @@ def _safe(text: str) -> str:
 
 
 def _blank(character: str) -> str:
-    """Return white space as wide as the character on a terminal, to align the caret."""
+    """Return white space that is as wide as the character on a terminal, so that the caret is aligned."""
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "

@@ -28,7 +28,7 @@ class Example:
     bad: str
     good: str
     old: str = ""
-    """For a rule about changes: the released spec. `bad` and `good` are changed versions of this spec."""
+    """The released spec that `bad` and `good` change, or "" if the rule is not about changes to specs."""
     whole: bool = False
     """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False

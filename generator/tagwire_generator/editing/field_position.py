@@ -19,13 +19,13 @@ class NewField:
     parent: str = ""
     """The struct that gets the field, as a path of field names (`Topics.Partitions`) or the name of a common struct."""
     before: str = ""
-    """The existing field that will follow the new field. Without `before` and `after`, the new field comes last."""
+    """The existing field that will follow the new field. If neither `before` nor `after` is set, it comes last."""
     after: str = ""
     nullable: bool = False
     default: str | None = None
     tag: int | None = None
     next_tag: bool = False
-    """Whether the field gets the lowest tag above all used and reserved tags."""
+    """Whether the field gets the lowest tag that is higher than all used and reserved tags."""
     ignorable: bool = False
     about: str = ""
 

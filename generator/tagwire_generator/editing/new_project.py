@@ -47,7 +47,7 @@ class NewProject:
     files: Mapping[str, str]
     """File contents by path in the project folder. All files are new, except that pyproject.toml may exist already."""
     hooks: str
-    """Commit hooks that the user must add to the existing hook configuration, or "" if there is none."""
+    """Commit hooks that the user must add to the existing hook configuration, or "" if no such configuration exists."""
 
 
 @dataclass(frozen=True, slots=True)

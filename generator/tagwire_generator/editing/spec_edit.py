@@ -51,7 +51,7 @@ class SpecEdit:
             self._insert_after(items, index - 1, entry)
 
     def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
-        """Add a key to an object, with a list of one entry as its value."""
+        """Add a key to an object. The key's value is a list that contains only `entry`."""
         last = self._end(self._start(parent.all_members[-1].value))
         indent = self._indent(self._start(parent.all_members[-1]))
         lines = ["", f"{indent}{json.dumps(key)}: [", f"{indent}{_STEP}{inline(entry)}", f"{indent}]"]

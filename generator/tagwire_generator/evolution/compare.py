@@ -69,7 +69,7 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
 
 
 def wrapped(type: Type) -> Item | None:
-    """Return a struct's only field, if the struct is encoded exactly like that field, or None for all other types."""
+    """If a struct is encoded exactly like its only field, return this field. Returns None for all other types."""
     if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
         return None
     return type.struct.items[0] if len(type.struct.items) == 1 else None

@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe how a tag was used before, such as "was reserved"; None if the tag was free or belonged to `field`."""
+    """Describe a tag's earlier use, such as "was reserved", or None if the tag was free or belonged to `field`."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -99,7 +99,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # Skip imported structs: a range without effect in this message may have an effect in others.
+            # Skip imported structs, because a range that has no effect in this message may have one in others.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead

@@ -139,7 +139,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> MatchedMessa
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
-    """Return what identifies a message to peers: (component, kind, API key). None for a message without an API key."""
+    """Return (component, kind, API key), by which peers identify a message, or None if it has no API key."""
     if spec.api_key is None or spec.kind in ("header", "data"):
         return None
     return spec.component, spec.kind, spec.api_key

@@ -11,7 +11,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""What a change breaks, such as "wire"; "error" if a spec is invalid and can't be compared."""
+"""What a change breaks, such as "wire", or "error" if a spec is invalid and can't be compared."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """All severities, most severe first."""
@@ -30,7 +30,7 @@ class Finding:
     """The field path in snake case without indices, such as `topics.partitions.leader_id`, or "" for the message."""
     message: str
     file: str = ""
-    """The new spec's file; for a removed message, the old spec's file."""
+    """The new spec's file, or the old spec's file if the message was removed."""
     line: int = 0
     column: int = 0
     source_line: str = ""
@@ -66,7 +66,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Create a finding about a message, at the message's name. `at` sets a more precise position."""
+    """Create a finding that points to a message's name. `Finding.at` can set a more precise position."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,

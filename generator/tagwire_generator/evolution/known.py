@@ -103,7 +103,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """Yield (cache key, names) per group of messages cached together. The key is a hash of all check inputs."""
+        """Yield (cache key, names) for each group of messages cached together. The key is a hash of all inputs."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}

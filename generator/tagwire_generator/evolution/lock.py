@@ -39,7 +39,7 @@ class LockError(SpecError):
 
 @dataclass(frozen=True, slots=True)
 class LockedEdition:
-    """Dropped versions of a message, and the last spec that had them."""
+    """Versions that were dropped from a message, and the last spec that contained them."""
 
     versions: Versions
     tree: Tree

@@ -19,7 +19,7 @@ For a tag that was only reserved, the value is "".
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Dropped versions of a message, and the last spec that had them."""
+    """Versions that were dropped from a message, and the last spec that contained them."""
 
     versions: Versions
     spec: MessageSpec

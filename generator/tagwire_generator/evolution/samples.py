@@ -31,7 +31,7 @@ from tagwire_generator.evolution.field_matching import matched
 
 
 def without_classes(layout: Layout) -> Layout:
-    """Return a copy of the layout in which structs are dicts, without fields that only other versions have."""
+    """Return a copy of the layout. Its structs are dicts, and lack the fields that only other versions have."""
     known: dict[int, StructLayout] = {}
 
     def struct(original: StructLayout) -> StructLayout:
@@ -94,7 +94,7 @@ def _inner(struct: StructLayout, name: str) -> Nested:
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """Return a struct with default values for all fields, except the first alternative of each union, which is set."""
+    """Return a struct in which all fields have their defaults, but the first alternative of each union is set."""
     chosen = {union.alternatives[0] for union in struct.unions}
     return {
         field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields

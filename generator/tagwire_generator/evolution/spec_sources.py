@@ -47,7 +47,7 @@ def from_file(path: Path, *, file: str | None = None) -> SpecData:
 
 
 def from_folder(folder: Path) -> list[SpecData]:
-    """Read the specs of a folder. Raises SpecError as `find_specs` does."""
+    """Read the specs of a folder. Raises SpecError in the same cases as `find_specs`."""
     return [spec_data(each) for each in find_specs(folder)]
 
 
@@ -99,7 +99,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        # The cache key doesn't include the file name, but errors do. So the result of an invalid spec is not reused.
+        # Errors contain the file name, but the cache key doesn't. So don't reuse the result of an invalid spec.
         if result is None or result.message is None:
             known: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **known, registers=registers, shared=shared)

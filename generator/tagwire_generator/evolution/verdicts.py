@@ -191,7 +191,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield a finding for each layout difference and each range of consecutive versions with this difference."""
+        """For each difference between the layouts, yield a finding per range of consecutive versions that have it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -207,7 +207,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest differences, for a simple example; if there are several, the newest."""
+        """Return the newest of the versions with the fewest differences, because it gives the simplest example."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 

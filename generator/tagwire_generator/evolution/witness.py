@@ -41,11 +41,11 @@ class Proof:
     reader: Side
     """The side that decodes. If it is "old", the old layout reads bytes of the new layout; if "new", the reverse."""
     error: str
-    """The error of the reader, or "" if it accepts the bytes."""
+    """The error with which the reader rejects the bytes, or "" if it accepts them."""
     reads: Any
     """The value that the reader decodes, as JSON, or None if decoding fails."""
     trace: str
-    """An annotated trace of the reader decoding the bytes."""
+    """An annotated trace that shows how the reader decodes the bytes."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the proof as a JSON-compatible dict, with bytes in hex."""

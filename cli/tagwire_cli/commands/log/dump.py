@@ -143,7 +143,7 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
 
 
 def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:
-    """Return the first offset to print; None to start with the first record that exists."""
+    """Return the first offset to print, or None to start with the first record that exists."""
     log_start = getattr(found, "log_start_offset", None) if from_log_start else None
     known = [each for each in (log_start, start_offset) if each is not None]
     return max(known, default=None)
