@@ -224,7 +224,7 @@ UNPAIRED = pcap(
     for number, data in enumerate((b"", frame))
     if (port, is_request, number) != (40001, True, 1)
 )
-"""A network capture with a request, its response, and a response on another connection without its request."""
+"""A network capture of two connections: one has a request and its response, the other only a response."""
 
 
 @pytest.mark.parametrize("line", WRONG.splitlines())

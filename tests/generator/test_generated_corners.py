@@ -29,7 +29,7 @@ DEFAULTS = {
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
-"""Types that differ from int32 only in size or sign. They are not tested inside structs."""
+"""Types that are not tested inside structs, because they differ from int32 only in size or sign."""
 
 
 def spec_of(kind: str) -> dict[str, Any]:

@@ -107,7 +107,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """Return fields of the type `kind` for versions 0 and 1, such as a removed field, an array and a tagged field."""
+    """Return fields of versions 0 and 1 that use the type `kind`, such as a removed field, an array, a tagged field."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},

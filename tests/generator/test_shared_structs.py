@@ -53,7 +53,7 @@ def write(root: Path) -> None:
 
 
 def points(shapes: Any, version: int) -> tuple[Any, Any]:
-    """Return the two points that the expected bytes encode, with the fields that Point has in this version."""
+    """Return the two points in the expected bytes. Fields that Point does not have in this version are left out."""
     more: dict[str, Any] = {"label": "hi"} if version > 0 else {}
     return shapes.Point(x=1, y=-2, **more, **({"z": 5} if version > 1 else {})), shapes.Point(x=3, y=4)
 

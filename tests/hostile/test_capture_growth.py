@@ -33,7 +33,7 @@ def test_packets_after_a_missing_packet() -> None:
 
 
 def overlapping(count: int) -> bytes:
-    """Return frame headers with wrong sizes. To reject these large sizes, the reader must read far ahead."""
+    """Return frame headers with wrong sizes, which are so large that the reader must read far ahead to reject them."""
     return b"".join((12 * (count - number) + 500_000).to_bytes(4, "big") + HEADER[:8] for number in range(count))
 
 

@@ -323,7 +323,7 @@ class _Reader:
         return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
-        """Return a function that formats an array element's key fields for an error, hiding sensitive values."""
+        """Return a function that formats an array element's key fields for an error, but hides sensitive values."""
         fields = row.struct.FIELDS if row.struct is not None and hides() else ()
         secret = {field.name for field in fields if field.sensitive}
         return lambda name, value: HIDDEN if name in secret else self.shown(value)

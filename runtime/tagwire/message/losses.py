@@ -161,7 +161,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # Nested calls handle the values inside a struct or array, so `value` is the rejected value itself.
+            # Nested calls of this method catch errors inside a struct or array, so `value` itself was rejected.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

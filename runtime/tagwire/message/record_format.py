@@ -47,7 +47,7 @@ class RecordFormat(FormatStruct):
     FORMAT: ClassVar[str]
     """The short name of the format, such as `v2`."""
     DISCRIMINATOR: ClassVar[str] = ""
-    """The attribute whose value distinguishes this format from others, usually the magic byte; "" if there is none."""
+    """The attribute whose value identifies this format, usually the magic byte, or "" if there is no such attribute."""
 
     _layout: ClassVar[Layout]
     _plan: ClassVar[Plan | None]

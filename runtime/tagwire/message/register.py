@@ -90,7 +90,7 @@ class Register(IntEnum):
 
     @classmethod
     def named_fields(cls) -> tuple[str, ...]:
-        """Return the fields that use this enum: `Message.path.to.field`, or `*.field` for a field of any message."""
+        """Return the paths of the fields that use this enum: `Message.path.to.field`, or `*.field` for any message."""
         return cls._names
 
     @classmethod

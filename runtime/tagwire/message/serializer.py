@@ -28,7 +28,7 @@ WRITE_ERRORS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return `data` as bytes, and the object to slice bytes fields from: a memoryview if `views`, else the bytes."""
+    """Return `data` as bytes, and the object whose slices become bytes fields. If `views`, that is a memoryview."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -46,7 +46,7 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """Read the message at `pos` of `buf`; return it and the position after it. Bytes fields are slices of `raw`."""
+        """Read the message at `pos` of `buf`. Return it and the position after it. Bytes fields are slices of `raw`."""
         raise NotImplementedError
 
     @staticmethod

@@ -30,11 +30,11 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the shared struct's version that `version` of the message uses, or None if there is none."""
+        """Return the version of the shared struct that the message's `version` uses, or None if it uses none."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the versions of the message that use any of the struct's `versions`; `NONE` if none does."""
+        """Return the versions of the message that use one of the struct's `versions`, or `NONE` if there are none."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 

@@ -1,4 +1,4 @@
-"""A batch of records. Its header is decoded at once, its records on demand, and its original bytes are kept."""
+"""A batch of records. It keeps its original bytes, decodes its header immediately, and its records when needed."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -56,7 +56,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # Decode the records as a view of `buf`, to avoid a copy.
+    # In these layouts, a single bytes field contains all records. Decode it as a view, so that they aren't copied.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
@@ -151,7 +151,7 @@ class RecordBatch:
 
     @property
     def wrapper_key(self) -> bytes | None:
-        """The key of a wrapper (a message that wraps others), usually null. None for other batches."""
+        """The key of a wrapper (a message that wraps others). It is usually null. For other batches, this is None."""
         return None if self._format.records is not None or self.codec == "none" else self._header["key"]
 
     @property
@@ -323,7 +323,7 @@ class RecordBatch:
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        # A compressed batch without records may have no data to decompress.
+        # A batch without records can be empty even if it is marked as compressed. Then there is nothing to decompress.
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None

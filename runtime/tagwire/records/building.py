@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
 AT_ONCE: Final = 1 << 14
-"""The maximum number of records that exist as objects at the same time."""
+"""The maximum number of `Record` objects to keep in memory at the same time."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
 
 
 class BatchBuilder:
-    """Builds a batch. Properties for which the format has no field must keep their defaults: -1, False or None."""
+    """Builds a batch. A property for which the format has no field must keep its default: -1, False or None."""
 
     __slots__ = (
         "__weakref__",
@@ -161,7 +161,7 @@ class BatchBuilder:
         return last + 1
 
     def _begin(self, first: Record) -> bool:
-        """Start encoding appended records natively, beginning with `first`. Return whether the engine can."""
+        """Start encoding appended records natively, beginning with `first`. Return False if the engine can't do it."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
@@ -268,7 +268,7 @@ class BatchBuilder:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or of `written`, the encoded form of `count` records."""
+        """Return a batch of the builder's records or, if `written` is given, of the `count` records encoded in it."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -292,7 +292,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's maximum timestamp: the caller's, else the append time, else the records' `highest`."""
+        """Return the header's maximum timestamp. If not set, it is the append time or, for create times, `highest`."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
@@ -373,7 +373,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Replace role names, such as `base_offset`, with the format's field names. Omit roles without a field."""
+        """Replace role names, such as `base_offset`, with the format's field names. Omit roles that have no field."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

@@ -1,4 +1,4 @@
-"""Check the properties of a new batch against the format, and put flags into attribute bits."""
+"""Check that a format can represent the properties of a new batch, and encode flags as attribute bits."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -112,7 +112,7 @@ def batch_attributes(builder: "BatchBuilder") -> int:
 
 
 def _ignores_attributes(builder: "BatchBuilder") -> bool:
-    """Return whether to write records without an attributes byte: by default, if all attributes are 0."""
+    """Return whether to omit the records' attributes bytes. By default, they are omitted if all of them are 0."""
     has_any = builder.has_attributes
     if has_any is None:
         has_any = any(record.attributes for record in builder.records)

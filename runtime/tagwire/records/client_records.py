@@ -87,7 +87,7 @@ class _ClientRecord:
 
 
 _ALWAYS: Final = object()
-"""The default, in `_SHOWN`, of attributes that `repr` always shows. No attribute value equals it."""
+"""Used as the default in `_SHOWN` for attributes that `repr` always shows, because no attribute value equals it."""
 
 
 class ProducerRecord(_ClientRecord):
@@ -136,7 +136,7 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes its key (KIP-87): by its flag or, without a flag, by a null value."""
+        """Whether the record deletes its key (KIP-87). If its flag is None, a null value means that it does."""
         return self.value is None if self._tombstone is None else self._tombstone
 
     @tombstone.setter
@@ -286,7 +286,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return `IntHeaders` for int keys, `Headers` for string keys. Without headers, `format` decides between them."""
+    """Return `IntHeaders` for int keys, or `Headers` for string keys. If there are no headers, `format` decides."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

@@ -75,7 +75,7 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Convert like `convert`, but pass each loss to `tell` instead of listing them."""
+    """Convert like `convert`, but call `tell` with each loss instead of returning the losses."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
@@ -177,7 +177,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the bit `ignore_message_attributes` as a builder argument if both formats have it; otherwise {}."""
+        """Return the builder argument `ignore_message_attributes` in a dict, or {} unless both formats have the bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -188,7 +188,7 @@ class _Conversion:
         return {}
 
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `name` is in `names`. If not, report a loss: of `lost` or, if that is None, of `value`."""
+        """Return whether `names` contains `name`. If not, report the loss of `lost` or, if that is None, of `value`."""
         if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in names
@@ -262,7 +262,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's attributes byte, without the bits that the target format's encoder sets itself."""
+        """Return a record's attributes byte, but clear the bits that the target format's encoder sets itself."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 

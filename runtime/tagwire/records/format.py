@@ -44,7 +44,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""For each role, the names that a field with this role has in Kafka and in proposals."""
+"""Maps each role to the names that fields with this role have in Kafka and in proposals."""
 
 _PACKED: Final = "payload"
 
@@ -122,7 +122,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """A batch's layout, with all records (possibly compressed) as a single bytes field."""
+        """The layout of a batch, in which a single bytes field contains all records, whether compressed or not."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -173,7 +173,7 @@ class Format:
         return encode(self.header, header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
-        """Return the value of the header field with this role (see `VOCABULARY`); `none` if there is no such field."""
+        """Return the value of the header field with this role (see `VOCABULARY`), or `none` if there is none."""
         name = self._names.get(role)
         return none if name is None else int(header[name])
 
@@ -197,7 +197,7 @@ class Format:
 
 
 def _bare(struct: StructLayout) -> StructLayout:
-    """Return the struct layout without classes, so that structs are decoded to dicts."""
+    """Return a copy of the struct layout that refers to no classes, so that structs are decoded to dicts."""
     return StructLayout(struct.name, tuple(_bare_item(item) for item in struct.items))
 
 

@@ -130,7 +130,7 @@ class FormatSet:
         return self.native_reader_with(lambda plans: plans.quick)
 
     def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
-        """Return a reader like `native_reader`, but with the native functions that `functions(plans)` returns."""
+        """Like `native_reader`, but the reader calls the native functions that `functions(plans)` returns."""
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]

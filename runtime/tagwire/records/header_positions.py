@@ -77,7 +77,7 @@ class HeaderPositions:
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The varint type of the length field, or None if there is no length field, or if its width is fixed."""
+        """The varint type of the length field. None if the field has a fixed width, or if there is no such field."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -107,7 +107,7 @@ class HeaderPositions:
         return items[: next(at for at, item in enumerate(items) if item.name == name)]
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
-        """Return the length field of the batch at `pos` and the position after it; None if the header is truncated."""
+        """Return the length field of the batch at `pos` and its end position, or None if the header is truncated."""
         if self.length_at is None or self._code is None:
             return self._length_by_layout(header, pos)
         begin = pos + self.length_at
@@ -134,7 +134,7 @@ class HeaderPositions:
             return None
 
     def size(self, header: bytes, pos: int) -> int | None:
-        """Return the size of the batch at `pos` in bytes, according to its header; None if the header is truncated."""
+        """Return the size in bytes that the header at `pos` gives for its batch, or None if the header is truncated."""
         found = self.length(header, pos)
         return None if found is None else self.batch_size(*found, pos)
 

@@ -56,7 +56,7 @@ class Headers:
 
     @classmethod
     def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
-        """Return headers for a record that isn't in a batch yet. With `frozen`, `add` raises AttributeError."""
+        """Return headers for a record that isn't in a batch yet. If `frozen`, calling `add` raises AttributeError."""
         result = cls()
         result._is_loose = True
         for key, value in headers:

@@ -100,7 +100,7 @@ class Messages:
         limits: Limits,
         deviated: Callable[[DecodeError], object] | None = None,
     ) -> None:
-        """`deviated` is called with each error that a lenient reader tolerates; None makes the reader strict."""
+        """`deviated` is called with each error that a lenient reader tolerates. For a strict reader, it is None."""
         self.format = format
         self.header = header
         self.offset = offset
@@ -142,7 +142,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Return the offsets of all messages. Reads every message, so errors are raised before a record is yielded."""
+        """Return the offset of each message. This reads them all, so errors are raised before any record is yielded."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]

@@ -67,7 +67,7 @@ class MessageRecords:
         self._only = only
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """Yield the batches. Raises LimitError, or DecodeError with an offset from the start of `data`."""
+        """Yield the batches. Raises LimitError, or a DecodeError whose offset counts from the start of `data`."""
         formats = format_to_read(self.format, only=self._only)
         return read_batches(self.data, formats, self.limits, partial=self._partial)
 
@@ -163,7 +163,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield (field, name of its record format in this version) for all records fields, even in nested structs."""
+    """Yield each records field, even in nested structs, and the name of its record format in this version."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:

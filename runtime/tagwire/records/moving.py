@@ -107,7 +107,7 @@ _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class BatchHeader(NamedTuple):
-    """The data needed besides the records to rebuild a batch exactly."""
+    """Everything except the records that is needed to rebuild a batch exactly."""
 
     format: str
     data: bytes
@@ -115,7 +115,7 @@ class BatchHeader(NamedTuple):
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The records' own timestamps. None unless the broker replaced them, or some don't fit in an Arrow column."""
+    """The records' own timestamps if the broker replaced them or some don't fit in an Arrow column, otherwise None."""
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:

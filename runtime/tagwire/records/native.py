@@ -100,7 +100,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the layout for decoding to `Record` objects; None if a field is missing, or can't be decoded natively."""
+    """Return a layout for decoding to `Record` objects, or None if a field is missing or can't be decoded natively."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -151,7 +151,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return the options of `Elements` that say how to compute `Record` attributes, such as offsets from deltas."""
+    """Return options that tell `Elements` how to compute `Record` attributes, such as offsets from deltas."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):

@@ -64,7 +64,7 @@ class Record:
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether compaction treats the record as a delete: by its flag or, without a flag, by a null value."""
+        """Whether compaction treats the record as a delete. If it has no tombstone flag, a null value is a delete."""
         return self.value is None if self.tombstone is None else self.tombstone
 
     def replace(self, **changes: Any) -> "Record":

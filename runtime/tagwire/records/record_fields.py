@@ -43,7 +43,7 @@ def check_kinds(format: Format, record: Record) -> None:
 
 
 def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
-    """Return the record's headers as dicts. Raises EncodeError for headers in a format without headers."""
+    """Return the record's headers as dicts. Raises EncodeError if there are headers but the format can't store them."""
     if record.headers and "headers" not in format.has:
         reject(format, "headers", f"expected none, got {len(record.headers)}: the format has no headers")
     return tuple([{"key": key, "value": value} for key, value in record.headers])

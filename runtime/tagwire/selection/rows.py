@@ -42,7 +42,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Return the value at a path: None below a null struct or array, a list if the path enters an array."""
+    """Return the value at a path. This is a list if the path enters an array, or None inside a null struct or array."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -70,7 +70,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Call `function` for each row. Return its results (`new`), and the elements to append (`appended`)."""
+        """Call `function` for each row. Return the list of its results, and the elements to append to the array."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.rest for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
@@ -162,7 +162,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return `new` with tuples wherever `old` has lists, because native code accepts only tuples."""
+    """Convert `new` to tuples wherever `old` has lists, because native code accepts only tuples."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

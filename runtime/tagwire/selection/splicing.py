@@ -63,7 +63,7 @@ class _Splicer(LayoutReader):
         return dict(enumerate(zip(old, new, strict=True)))
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Copy a struct, with the new values from `cells` in the fields that `step` selects."""
+        """Copy a struct, but replace the values of the fields that `step` selects with the new values from `cells`."""
         self.reject_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -136,7 +136,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """Copy the array whose elements are the selection's rows, with elements changed, dropped and appended."""
+        """Copy the array whose elements are the selection's rows. Change, drop and append elements as requested."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended
@@ -253,7 +253,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def with_cells(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return the value of a field that is not in the input: its default, with the new values from `cells`."""
+        """For a field that is not in the input, return its default, changed by the new values from `cells`."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:

@@ -1,4 +1,4 @@
-"""Compare a message with its expected bytes, by encoding and decoding."""
+"""Check that a message is encoded to the expected bytes, and that decoding these bytes returns the message."""
 
 import re
 from typing import Any, Final

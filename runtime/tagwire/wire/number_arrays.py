@@ -230,6 +230,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append each array by calling `put(out, array)`, without a count."""
+    """Append each array by calling `put(out, array)`. The number of arrays is not written."""
     for value in values:
         put(out, value)

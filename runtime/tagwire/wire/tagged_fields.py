@@ -37,7 +37,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a tag section in which all tags are unknown. `first`, the byte before `pos`, begins the field count."""
+    """Read a tag section whose tags are all unknown. `first` is the first byte of its field count, before `pos`."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)

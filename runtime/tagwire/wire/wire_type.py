@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that the type does not allow. `reason` is the error or, with `value`, what was expected."""
+    """Raised for a value that the type rejects. `reason` is the error or, if `value` is given, what was expected."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -70,7 +70,7 @@ class WireType:
     is_enum: ClassVar[bool] = False
     """Whether the type is an integer type with an enum: see `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
-    """The valid defaults in specs, in words, such as "true or false"; "" if only the type's own default is possible."""
+    """The defaults that specs may give, in words, such as "true or false", or "" if only the type's own is possible."""
     semantic: str = ""
     """The value of the key `semantic` in specs, such as "decimal(9,2)", or "" for most types."""
     default: ClassVar[Any]

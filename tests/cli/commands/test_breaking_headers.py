@@ -69,7 +69,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     give_old_header(project, "Response")
     # The old and the new request header begin with magic -2, API key 7 and version 0. In the old one, tenant 0 follows.
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
-    # Response header 0 has no fields, and header 1 has the field node, with the value 9.
+    # Response header 0 has no fields. Header 1 has one field, `node`, whose value is 9.
     response = (NONCE, "0009" + NONCE)
     for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
         assert proofs(*words) == [request, response], words

@@ -313,7 +313,7 @@ def test_a_network_capture_that_is_cut_off(size: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
 def test_terminals_show_the_first_rows_of_a_large_message(tmp_path: Path, environment: dict[str, Any]) -> None:
-    """Check that a terminal shows 1000 rows and the option for the rest, and that a file gets all rows."""
+    """Check that a terminal shows 1000 rows and names the option that shows the rest, and that a file gets all rows."""
     path = tmp_path / "request.bin"
     path.write_bytes(messages.DescribeGroupsRequest(groups=["g"] * 2000).encode(0))
     words = ("explain", "DescribeGroupsRequest", "0", str(path))

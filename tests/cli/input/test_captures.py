@@ -12,7 +12,7 @@ RESPONSE = messages.registry.encode_response(messages.HeartbeatResponse(), 4, co
 
 @pytest.mark.parametrize(("where", "expected"), [(None, ["request", "response"]), ("dir=request", ["request"])])
 def test_frames_of_a_capture(tmp_path: Path, where: str | None, expected: list[str]) -> None:
-    """Check that a capture's line for a closed connection isn't read as a frame."""
+    """Check that a capture line which only records that a connection was closed isn't read as a frame."""
     rows = [{"dir": "req", "hex": REQUEST.hex()}, {"dir": "resp", "hex": RESPONSE.hex()}, {"dir": "close"}]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -75,7 +75,7 @@ def test_an_entry_is_set_like_its_neighbour(text: str, index: int, expected: str
 GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
 """Whitespace and comments between two tokens."""
 PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.product(range(len(GAPS)), repeat=2)]
-"""Triples of gaps: all pairs from GAPS, each with a third gap computed from the pair. All triples would be too many."""
+"""Gaps for three places: each pair from GAPS, and a third gap that depends on it. All triples would be too many."""
 
 
 @pytest.mark.parametrize("gaps", PAIRS)

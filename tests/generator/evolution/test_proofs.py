@@ -45,7 +45,7 @@ Json = dict[str, Any]
 
 @st.composite
 def json_field(draw: st.DrawFn, depth: int) -> Json:
-    """Draw a field without its name, as JSON. If it has a `tag`, it is tagged in all versions that allow tags."""
+    """Draw a field as JSON, except for its name. If it has a `tag`, it is tagged in all versions that allow tags."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
     field: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):

@@ -38,7 +38,7 @@ def test_samples_are_valid_messages(fields: Any, names: tuple[str, ...]) -> None
     struct = layout(*fields)
     found = [*samples(struct, names, ())]
     assert len(found) > 1
-    for value in found[:1] if names else found:  # with `names`, only the first is sure to be valid
+    for value in found[:1] if names else found:  # if there are `names`, only the first message is sure to be valid
         again, _ = decode(struct, encode(struct, value), whole=True, strict=True, limits=DEFAULT_LIMITS)
         assert {key: again[key] for key in value} == value
 

@@ -5,7 +5,7 @@ from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model.import_spec import united
 
 Ranges = dict[tuple[int, int], int]
-"""Maps the first and last version of a range in the importing spec to the struct version that this range uses."""
+"""Maps a version range (first, last) of the importing spec to the version of the struct that it uses."""
 
 
 def versions(ranges: Ranges) -> StructVersions:

@@ -110,7 +110,7 @@ def test_exported_arrays_live_as_long_as_any_part() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # few enough for the plan cache, so no plan is created twice
+    for sample in random.sample(samples(), 12):  # so few that all plans fit in the plan cache and none is created twice
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -250,7 +250,7 @@ def test_gil_is_released() -> None:
     thread.start()
     started.wait()
     try:
-        # Long enough that the other thread runs only if decoding and encoding release the GIL.
+        # The interval is so long that the other thread runs only if decoding and encoding release the GIL.
         sys.setswitchinterval(0.5)
         before = counted[0]
         for _ in range(5):  # the other thread may start late

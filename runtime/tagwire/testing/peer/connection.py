@@ -57,7 +57,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return the actions of all answers that are still waiting (`Reply.after`), and then a `Close`."""
+        """Return the actions of all answers that `Reply.after` still holds back, and then a `Close`."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True

@@ -57,11 +57,11 @@ _PAUSE: Final = 0.005
 class Reply:
     """An answer of the mock peer, and the faults to inject into it.
 
-    Without `message` and `raw`, no bytes are sent.
+    If neither `message` nor `raw` is given, no bytes are sent.
     """
 
     message: Message | None = None
-    """The response to send; None to send no response, or only the bytes in `raw`."""
+    """The response to send. If it is None, only the bytes in `raw` are sent, if there are any."""
     _: KW_ONLY
     version: int | None = None
     """The version to encode the response in, or None for the version of the request."""
