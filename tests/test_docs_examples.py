@@ -98,7 +98,7 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
     without_spark = False
     for example in examples(page):
         is_python = example.language == "python"
-        # Without Spark, also skip Python examples after a Spark example.
+        # If Spark is missing, also skip the Python examples after a Spark example, because they may depend on it.
         if spark_session.missing() and (needs_spark(example) or (without_spark and is_python)):
             without_spark = True
             continue

@@ -72,7 +72,7 @@ def count_pure(sample: Sample, message: Any) -> int | Rejection:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_ERRORS as fault:
-        # The error message of an int with 5000 digits can't be formatted.
+        # Leave out the error message, because it can't be formatted for an int with 5000 digits.
         return f"rejected: {type(fault).__name__}"
     return len(out)
 
@@ -133,7 +133,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Return whether two results differ. Compare the errors of the native engine only."""
+    """Return whether two results differ. The texts of two errors are compared only if one is from the native engine."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))

@@ -186,7 +186,7 @@ class TestThroughPreCommit:
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # pre-commit passes no names of deleted files to the hooks.
+        # pre-commit doesn't pass the names of deleted files to the hooks.
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)

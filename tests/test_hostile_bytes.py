@@ -25,12 +25,12 @@ from tagwire.message.serializer import READ_ERRORS
 from tagwire.wire.varint import uvarint_bytes
 
 FACTOR, FIXED = 150, 250_000
-"""The memory limit of decoding, in bytes: `FACTOR` for each byte of input, plus `FIXED`."""
+"""Decoding may take `FACTOR` bytes of memory for each byte of input, plus `FIXED` bytes."""
 NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """Decode `data` strictly. Describe a wrong error or wrong re-encoded bytes, or return None."""
+    """Decode `data` strictly. If the error or the re-encoded bytes are wrong, describe how. Otherwise, return None."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)

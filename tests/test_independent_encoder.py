@@ -78,7 +78,7 @@ def has_records(fields: list[dict[str, Any]]) -> bool:
 
 
 def test_encoder_agrees_with_kafka_on_removed_versions() -> None:
-    """Leave out messages with record batches, whose bytes Kafka's JSON omits."""
+    """Messages with record batches are left out, because Kafka's JSON doesn't contain the bytes of the batches."""
     vectors = (
         (row, row["json_out"])
         for row in rows("golden_vectors")

@@ -23,7 +23,7 @@ pytestmark = native
 
 
 def tries(seed: int, count: int) -> list[Callable[[], object]]:
-    """Return calls of the engine with valid and invalid bytes and values."""
+    """Return functions that call the native engine with valid or invalid bytes and values."""
     random = Random(seed)
     calls: list[Callable[[], object]] = []
     for sample in random.sample(samples(), count):

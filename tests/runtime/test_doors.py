@@ -62,7 +62,7 @@ def test_type_checkers_and_the_interpreter_see_the_same_names(door: ModuleType) 
 def test_other_names_are_not_there(door: ModuleType) -> None:
     with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'") as caught:
         _ = door.nothing
-    # Python suggests similar names if `name` and `obj` are set.
+    # Python suggests similar names only for errors that have a `name` and an `obj`.
     assert (caught.value.name, caught.value.obj) == ("nothing", door)
 
 

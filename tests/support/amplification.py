@@ -25,7 +25,7 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""Arrays and nullable structs are left empty if they take less memory than this, in bytes per byte of input."""
+"""Arrays and nullable structs are left empty if each byte of their input takes fewer bytes of memory than this."""
 
 Path = tuple[str, ...]
 
@@ -45,7 +45,7 @@ class Bait(NamedTuple):
         return self.memory / self.size
 
     def message(self, size: int) -> Any:
-        """Return a message of about `size` bytes. Most of them are elements of the array at `path`."""
+        """Return a message of about `size` bytes. The elements of the array at `path` take up most of these bytes."""
         root = layout_of(self.cls, self.version).root
         return _Filler(self.path, max(1, size // self.size)).struct(root, ()).value
 
@@ -137,7 +137,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Fill the tagged fields that lead to the target array. Also set an unknown tag."""
+        """Set the tagged fields that contain the target array. Add an unknown tag, because its dict takes memory."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT
@@ -178,7 +178,7 @@ class _Filler:
 
 
 def _fixed(type: Fixed) -> _Grown:
-    """Return a value that CPython must allocate, not a small integer."""
+    """Return a value for which CPython must allocate memory. A small integer, for example, would take none."""
     wire = type.wire
     values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
     value = values.get(wire.family, wire.low or wire.high)

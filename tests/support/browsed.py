@@ -23,7 +23,7 @@ REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 1
 
 
 def line(direction: str, data: bytes, conn: int = 1, **more: Any) -> str:
-    """Return a line of a capture, a JSON object. `more` adds or replaces members."""
+    """Return a line of a capture, which is a JSON object. The members in `more` are added to it, or replace others."""
     return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex()} | more)
 
 

@@ -26,7 +26,7 @@ def tagwire_outcome(*words: object, stdin: str | bytes | None = None) -> tuple[i
 
 @contextmanager
 def tagwire_process(*words: object) -> Generator["subprocess.Popen[str]"]:
-    """Run a command in a process of its own, which is killed at the end or after a minute."""
+    """Run a command in a separate process. Kill it at the end of the `with` block, or after a minute."""
     command = [sys.executable, "-m", "tagwire", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         guard = threading.Timer(60, process.kill)

@@ -64,7 +64,7 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Decode `data` with both engines, at `offset` of a buffer. Describe how their errors differ, or return None."""
+    """Decode `data` with both engines, at `offset` of a buffer. Return how their errors differ, or None."""
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():

@@ -74,5 +74,5 @@ def text_differs(sample: Sample, text: str | bytes) -> str | None:
 
 
 def _shown(message: Message) -> Any:
-    """Return a message's required and non-default fields, including secrets."""
+    """Return the fields that are required or not at their default, and the unknown tags. Secrets are not hidden."""
     return message._changed(), message.unknown_tags

@@ -105,7 +105,7 @@ def _is_used_up(value: Any) -> bool:
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Return whether two results are deeply equal. Objects without `__eq__` need only have the same class."""
+    """Return whether two results are deeply equal. Objects without `__eq__` are equal if they have the same class."""
     if one is other:
         return True
     if type(one) is not type(other):

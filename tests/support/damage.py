@@ -84,7 +84,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Damage a copy of `before` (default: the sample's bytes) at one to three random positions."""
+    """Return a copy of `before` (default: the sample's bytes) that is damaged at one to three random positions."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         offset = random.choice(sample.offsets) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -148,7 +148,7 @@ def _marker(data: bytearray, at: int, random: Random) -> None:
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:
-    """Replace a byte with a tag section. Its count or size may be wrong."""
+    """Replace a byte with a tag section whose count or size may be wrong."""
     value = random.randbytes(random.randrange(4))
     size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
     count = bytes([random.choice((1, 1, 1, 2, 0x7F))])

@@ -15,11 +15,11 @@ HEARTBEAT = bytes.fromhex("0267 00000007 0268 00 00")
 """The bytes of a HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tagged fields."""
 
 NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatRequest", "ApiVersionsResponse")
-"""The messages to call. MetadataRequest has a UUID field. Its first call imports a module while other threads run."""
+"""The messages to call. The first call of MetadataRequest imports a module for its UUID field while threads run."""
 
 
 def call_of(name: str) -> Callable[[], object]:
-    """Return the function that every thread calls, after importing what the function needs."""
+    """Import what the function needs, and then return the function that every thread calls."""
     return CALLS[name]()
 
 
@@ -33,7 +33,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a message with the interpreter. Only the threads may use the native engine."""
+    """Encode a message with the interpreter, because the threads must be the first to use the native engine."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 

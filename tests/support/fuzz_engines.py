@@ -71,7 +71,7 @@ def around_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def main() -> None:
-    """Add valid inputs to the corpus folders. Run atheris with libFuzzer's arguments."""
+    """Add valid inputs to the corpus folders. Then run atheris, which takes libFuzzer's arguments."""
     assert "native" in ENGINES, "this installation has no native engine"
     for argument in sys.argv[1:]:
         if not argument.startswith("-"):

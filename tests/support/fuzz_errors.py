@@ -81,7 +81,7 @@ def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[
 
 
 def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
-    """Return how the engines differ on these bytes (or None), and whether the bytes are invalid."""
+    """Return how the engines' results differ (None if they don't), and whether the bytes are invalid."""
     choice = random.randrange(8)
     limits = any_limits(random) if choice == 0 else NO_LIMITS
     offset = random.randrange(1, 4) if choice == 1 else 0
@@ -92,7 +92,7 @@ def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, b
 
 
 Outcome = tuple[type | None, str, dict[str, Any], Any]
-"""The result of decoding: the error's class, message and attributes, and the value."""
+"""The result of decoding: the error's class (or None), message and attributes, and the decoded value."""
 
 
 def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:

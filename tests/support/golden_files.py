@@ -116,7 +116,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Add an unknown tag to each struct of a JSON value: 40000 plus the next number."""
+    """Add an unknown tag to each struct of a JSON value. Each tag is 40000 plus the next of the `numbers`."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -158,7 +158,7 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON omits records, so tagwire decodes the value. The independent encoder checks it.
+            # Kafka's JSON omits records, so use the value that tagwire decodes if the independent encoder confirms it.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)

@@ -156,7 +156,7 @@ def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) ->
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional fields and the other fields of a struct field."""
+    """Return the optional fields and the ordinary fields of the struct that is the type of `field`."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 

@@ -27,7 +27,7 @@ __all__ = ["broken_claims", "mutations"]
 
 _LIMITS = Limits()
 Way = tuple[str, Any, DecodeError | None]
-"""The name of an engine, the decoded value (or None), and the error (or None)."""
+"""The name of an engine, the decoded value, and the error. Either the value or the error is None."""
 
 
 @cache

@@ -23,12 +23,12 @@ class Segment(NamedTuple):
 
 
 def sized(*frames: bytes) -> bytes:
-    """Return the bytes of frames on a connection: each frame follows its size."""
+    """Return the bytes that a connection carries for these frames: each frame's size, and then the frame itself."""
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:
-    """Return a capture of these segments, one per millisecond. Truncate packets to `snap` bytes."""
+    """Return a capture of these segments, which are a millisecond apart. Packets are truncated to `snap` bytes."""
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 1)
     packets = []
     for number, segment in enumerate(segments):

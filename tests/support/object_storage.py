@@ -88,7 +88,7 @@ class _Rejected(Exception):
 
 
 class ConditionalFileSystem(CountedFileSystem):
-    """A file system with conditional writes as in S3. Functions in `fails` choose requests that fail."""
+    """A file system with conditional writes as in S3. A request fails if a function in `fails` returns true for it."""
 
     protocol = "kept"
     store: dict[str, Any] = {}  # noqa: RUF012

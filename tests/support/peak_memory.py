@@ -17,4 +17,4 @@ PEAK_KIB = f"from pathlib import Path\n\n{inspect.getsource(peak_kib)}"
 """The source code of `peak_kib`, to include in programs."""
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
-"""Whether AddressSanitizer delays the release of memory, which makes peaks meaningless."""
+"""Whether tests run with AddressSanitizer. It delays the release of memory, which makes peaks meaningless."""

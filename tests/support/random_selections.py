@@ -89,7 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the fields at `paths` to the values in `rows`. Return the message, or raise `Rejected`."""
+    """Set the fields at `paths` to the values in `rows`, and return the message. Raises `Rejected` for a bad value."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     row_path = _shared(lines)
     suffixes = [line[len(row_path) :] for line in lines]

@@ -130,7 +130,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """Damage 60 % of messages after their first 16 bytes (offset, size and checksum in every format)."""
+    """With a probability of 60 %, damage a message after its offset, size and checksum, which always take 16 bytes."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 

@@ -99,7 +99,7 @@ Version 2 adds Label and Z to the point, and the nullable structs Edge (points F
 
 
 def make_shapes(root: Path) -> Path:
-    """Create a project with the specs of this protocol. Its code is not generated yet."""
+    """Create a project with the specs of this protocol, but don't generate its code yet."""
     settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shapes_messages"\noutput = "src"\n'
     (root / "pyproject.toml").write_text(f'{settings}lock = "lock.json"\n', encoding="utf-8")
     for name, spec in SPECS.items():

@@ -56,7 +56,7 @@ def session() -> "SparkSession":
     from tagwire_spark import spark_conf
 
     with contextlib.chdir(ROOT):
-        # Two threads, and two attempts of a task.
+        # Run tasks in two threads, and try each task at most twice.
         builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")  # tests cause many errors

@@ -77,7 +77,7 @@ def change(shared: Shared, random: Random) -> None:
     struct = random.choice(structs_of(message))
     name = random.choice(struct._attributes)
     value, choice = getattr(struct, name, None), random.randrange(9)
-    # No struct may contain itself, because an untracked cycle is never freed.
+    # Don't put a struct into itself, because the garbage collector can't free a cycle that it doesn't track.
     values = MARKED if any(struct is part for part in shared.parts) else shared.values
     if choice == 0:
         delattr(struct, name)

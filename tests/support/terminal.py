@@ -66,7 +66,7 @@ def _some(master: int) -> bytes:
 
 
 def screen(text: str) -> str:
-    """Return the lines that a terminal shows above the cursor after printing `text`, without erased lines."""
+    """Return the lines that a terminal shows above the cursor after it prints `text`. Erased lines are left out."""
     rows, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
         if part == "\n":

@@ -36,7 +36,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Open a page and wait until it is loaded. Drop the console messages of earlier pages."""
-        # Without the empty page, a URL that differs only after # would not be loaded.
+        # Open an empty page first. Otherwise, a URL that differs only after # would not be loaded.
         self._call("url", {"url": "about:blank"})
         self.errors()
         self._call("url", {"url": url})
@@ -45,7 +45,7 @@ class Browser:
         return self._call("execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, script: str, *arguments: Any, seconds: float = 60) -> Any:
-        """Run a script again and again until it returns a true value, and return this value."""
+        """Run a script repeatedly until it returns a true value, and return this value."""
         end = time.monotonic() + seconds
         while not (found := self.run(script, *arguments)):
             assert time.monotonic() < end, f"after {seconds} seconds still not: {script}"

@@ -146,7 +146,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
 
 
 class ManyTags(tagwire.Message):
-    """A message with 65 tagged fields: more than C code can mark as seen in a 64-bit integer."""
+    """A message with 65 tagged fields. C code marks the fields it has seen in an integer, which has only 64 bits."""
 
     __slots__ = (*(f"field_{number}" for number in range(65)), "unknown_tags")
     NAME = "ManyTags"

@@ -92,7 +92,7 @@ def test_frames_in_use_are_not_reused(held: str) -> None:
 
 
 class ArrayCapsule:
-    """Exports an array's capsules without keeping the array alive."""
+    """Exports the capsules of an array, but doesn't keep a reference to the array itself."""
 
     def __init__(self, array: Any) -> None:
         self.capsules = array.__arrow_c_array__()
@@ -213,7 +213,7 @@ def test_memory_of_a_finished_log_is_reused(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.usefixtures("traced")
 @traces
 def test_only_transient_arrays_keep_unused_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small array that reuses large buffers must shrink them, unless `transient` is set."""
+    """If a small array reuses large buffers, the buffers must be shrunk, unless `transient` is set."""
     large = log.Segment(segment(tmp_path / "t-0", Random(6)))
     path = tmp_path / "t-1" / f"{0:020}.log"
     path.parent.mkdir()

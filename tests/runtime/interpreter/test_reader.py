@@ -155,7 +155,7 @@ def test_strict_readers_report_the_position_of_an_error(
 
 
 LENIENT = [
-    # Each case: bytes in version 2, and the decoded fields, or None if lenient readers reject the bytes, as Kafka does.
+    # Each case: bytes in version 2, and the decoded fields. None means that lenient readers and Kafka reject the bytes.
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),

@@ -65,7 +65,7 @@ def record(*, attributes: Condition | None) -> StructLayout:
 
 
 def batch(version: int, length: Fixed | Varint, attributes: Condition | None, **numbers: Type) -> Layout:
-    """Return the layout of a batch. `numbers` are the fields, besides `length`, whose types depend on `version`."""
+    """Return the layout of a batch. `numbers` gives the types of all other fields whose type depends on `version`."""
     body = items(
         length=Extent(length),
         partition_leader_epoch=I32,

@@ -280,7 +280,7 @@ FRAMED = [
             ("uvarint", "01 07", {"s": {"x": 7}}, "02 07"),
         )
     ),
-    (  # the condition of `y` uses the outer `x`
+    (  # the condition of `y` refers to the `x` next to it, not to the `x` inside `s`
         one(
             Item("flags", BYTE, default=0),
             Item("x", BYTE, default=0),

@@ -26,7 +26,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=ENGINES)
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the test with each engine. Delete cached plans, which fit only one engine."""
+    """Run the test once with each engine. Cached plans are deleted, because a plan works with only one engine."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     _forget_plans()
     yield str(request.param)

@@ -17,7 +17,7 @@ COMMIT, ABORT, LEADER_CHANGE = b"\0\0\0\1", b"\0\0\0\0", b"\0\0\0\2"
 
 @cache
 def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int = 100, size: int = 2) -> RecordBatch:
-    """Return a batch of `size` records (none if `kind` begins with "empty"), or a transaction marker."""
+    """Return a batch of `size` records, or a control batch. If `kind` begins with "empty", the batch has no records."""
     what, of = kind.rpartition(" ")[::2]
     settings: dict[str, Any] = {} if producer < 0 else {"producer_id": producer, "producer_epoch": epoch}
     settings["is_transactional"] = of != "plain"

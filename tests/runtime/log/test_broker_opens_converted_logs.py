@@ -40,7 +40,7 @@ LOGS = {  # new topic: (source log, conversion)
     "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
     "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
 }
-WRITTEN = {  # new topic: (source log, options of the Spark sink)
+WRITTEN = {  # maps each new topic to its source log and the options of the Spark sink
     "spark-txn": ("kafka4/alpha-txn-many-0", {"segmentBytes": "2000"}),
     "spark-upgraded": ("kafka28/alpha-upgrade2-0", {"recordFormat": "v2", "compression": "zstd", "batchRecords": "7"}),
 }
@@ -130,7 +130,7 @@ def test_a_broker_opens_converted_logs(jars: Path, logs: Path, tmp_path: Path) -
     for topic, source in sources.items():
         for level in ("read_uncommitted", "read_committed"):
             assert found.get((topic, level), []) == expected(log.Partition(logs / source), level), (topic, level)
-    # The broker would rebuild an index that it rejects.
+    # Check that the broker accepted the indexes. It would have rebuilt an index that it rejects.
     assert {path: path.read_bytes() for path in indexes if path.read_bytes() != b""} == {
         path: data for path, data in indexes.items() if data != b""
     }

@@ -41,7 +41,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a damaged batch. The value of its last record contains `batches`, and the record's header count is 0."""
+    """Return a damaged batch whose last record has `batches` as its value, followed by a header count of 0."""
     return endless(first) + b"".join(batches) + b"\0"
 
 
@@ -126,13 +126,13 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """A batch before zeros may be part of a record's value, with the first zero as header count."""
+    """A batch before zeros may be part of a record's value. The first zero would then be the record's header count."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
 def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
-    """If an earlier batch has a higher offset, a batch after damage is skipped: it may be part of a damaged value."""
+    """A batch after damage is skipped if an earlier batch has a higher offset: it may be part of a damaged value."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])

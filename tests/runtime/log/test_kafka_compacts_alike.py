@@ -65,7 +65,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return what both cleaners must keep. Kafka converts old batches to v2, so return only their records."""
+    """Return what both cleaners must keep of a batch: only its records if Kafka converts the batch to v2."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"

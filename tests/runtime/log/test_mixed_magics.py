@@ -204,7 +204,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Build a batch of the records. Null values need no tombstone flag, although the format has one."""
+    """Build a batch of the records. A null value is accepted even if the record's tombstone flag is not set."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 

@@ -65,7 +65,7 @@ def ranges(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether `changed` is a readable batch with offsets between those of the batches around batch `number`."""
+    """Return whether `changed` is a readable batch whose offsets fit between the batches next to batch `number`."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -111,7 +111,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # The first bytes of a batch are zeros, like preallocated space, which is not a problem.
+        # If only the zeros at the start of a batch are left, they look like preallocated space, which is not a problem.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]

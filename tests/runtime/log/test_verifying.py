@@ -73,7 +73,7 @@ def batch_of(*records: Record, **fields: int) -> bytes:
 
 
 def message_of(key_length: int) -> bytes:
-    """Return a message of magic 0 with a valid checksum. It has this key length, but no key, and a null value."""
+    """Return a message of magic 0 that has this key length, but no key bytes. Its value is null, its checksum valid."""
     body = struct.pack(">bbii", 0, 0, key_length, -1)
     return struct.pack(">qiI", 0, 4 + len(body), crc32(body)) + body
 

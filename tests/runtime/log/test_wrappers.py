@@ -42,7 +42,7 @@ def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -
 
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
-    """Return a wrapper with a valid checksum. If `bend` isn't 0, the gzip byte at that index is damaged."""
+    """Return a wrapper with a valid checksum. If `bend` isn't 0, the byte at that index of the gzip data is damaged."""
     kind = magic if inner_magic is None else inner_magic
     data = bytearray(gzip.compress(b"".join(message(each, kind, b"v%d" % each) for each in inner), mtime=0))
     data[bend] ^= 0xFF if bend else 0

@@ -70,7 +70,7 @@ def test_all_losses_at_once_in_the_order_of_the_fields() -> None:
 
 
 class Gap(Sample):
-    """A message whose field is null by default, but not nullable. Specs allow this for the type `records`."""
+    """A message with a field that is null by default, but not nullable. Specs allow this for the type `records`."""
 
     __slots__ = ("snapshot", "unknown_tags")
 

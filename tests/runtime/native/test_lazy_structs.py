@@ -1,4 +1,4 @@
-"""Check that native default structs, which are created on first access, behave like structs created at once."""
+"""Check that default structs that are created on first access behave like those created with their message."""
 
 import copy
 import pickle
@@ -44,7 +44,7 @@ def test_unread_defaults() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_encoding_of_accessed_default_structs(name: str, member: str) -> None:
-    """Accessing a default struct must not change the bytes. Modifying it must, unless encoding rejects the change."""
+    """Reading a default struct must not change the encoded bytes. Changing it must do so, or encoding must fail."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

@@ -52,7 +52,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the int32 size of the golden records (58 or 37 bytes), and the records."""
+    """Return the golden records in hex, after their int32 size, which is 58 or 37 bytes, depending on the format."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

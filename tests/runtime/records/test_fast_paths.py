@@ -134,7 +134,7 @@ def test_unusual_records_between_ordinary_records(attribute: str, value: Any) ->
 
 
 def with_lengths_at(*indexes: int) -> Layout:
-    """Return format v2 with an additional length field before each record item at these indexes."""
+    """Return the layout of v2, but with a length field inserted before each record field at one of these indexes."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)

@@ -318,7 +318,7 @@ def test_limits_on_records_and_headers() -> None:
 
 
 def beyond(format: str, codec: str, **limits: int) -> LimitError:
-    """Return the error that these limits cause when five records with two headers each are read."""
+    """Read five records with two headers each, and return the error that these limits cause."""
     has_headers = "headers" in format_of(format).has
     keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
     headers = tuple((key, b"") for key in keys) if has_headers else ()

@@ -18,7 +18,7 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that sets how many records are processed at a time."""
+    """Return a function that makes the library process only a few records at a time."""
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)
@@ -31,7 +31,7 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     ("source", "to", "codec"),
     [
         *((source, to, "none") for source in ("v1", "v2", "v3") for to in _FORMATS),
-        # With compression, v1 is tested as a wrapper, v3 as a batch, and kip82-int as a wrapper with headers.
+        # With gzip, v1 is written as a wrapper, v3 as a compressed batch, and kip82-int as a wrapper with headers.
         *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),
     ],
 )

@@ -31,7 +31,7 @@ def message(offset: int, magic: int, value: bytes, time: int = 5, attributes: in
 
 
 def mixed(magic: int, inner: tuple[tuple[int, int], ...], last: int, attributes: int = 1) -> bytes:
-    """Return a wrapper with the offset `last`, and with a message for each (offset, magic byte) in `inner`."""
+    """Return a wrapper at the offset `last` that contains a message for each (offset, magic byte) in `inner`."""
     value = b"".join(message(offset, kind, b"v", 4) for offset, kind in inner)
     return message(last, magic, gzip.compress(value), 5, attributes)
 
@@ -46,7 +46,7 @@ CASES = [
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""The tested `tagwire log` commands, and the offsets of the records that they keep (None: all)."""
+"""Maps each tested `tagwire log` command to the offsets of the records that it keeps, or to None if it keeps all."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])

@@ -12,7 +12,7 @@ NAMES = format_names()
 
 
 def odd_header(batch: RecordBatch, random: Random) -> RecordBatch:
-    """Return the batch with unusual header fields: unnamed attribute bits, random timestamps, or a wrapper key."""
+    """Give a batch unusual header fields: attribute bits that have no name, random timestamps, or a wrapper key."""
     format = format_of(batch.format)
     named = 0
     for group in format.bits.values():

@@ -137,7 +137,7 @@ def test_a_trace_shows_every_byte(row: dict[str, Any]) -> None:
 
 
 def owned(node: Any, *, inner: bool) -> int:
-    """Count the input bytes (with `inner`, the decompressed bytes) that a node and its children cover."""
+    """Count the input bytes that a node and its children cover. If `inner` is set, count decompressed bytes instead."""
     children = node.children
     own = 0 if inner else node.header_length + node.trailer_length
     return own + sum(

@@ -21,7 +21,7 @@ class PureSelection(Selection):
 
 
 class Counted:
-    """A native selection plan that counts the uses of the layout interpreter."""
+    """A native selection plan that counts how often the layout interpreter is used instead."""
 
     rejected = 0
 

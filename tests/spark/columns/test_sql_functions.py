@@ -184,7 +184,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
     ],
 )
 def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
-    """Check that extra arguments are rejected. In SQL, only the task rejects them."""
+    """Check that extra arguments are rejected. In SQL, they are not rejected before a task calls the function."""
     udf = make()
     for count in range(4):
         if count in counts:

@@ -71,7 +71,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes must ignore a slow job's manifest that has the number of a finished commit."""
+    """If a slow job's manifest has the number of a commit that is already finished, processes must ignore it."""
     writer, messages = begun(tmp_path)
     second, its_messages = staged(tmp_path, b"late")
     draft = second.job.folder / "manifest-late.json"

@@ -328,7 +328,7 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 def test_concurrent_writers(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float
 ) -> None:
-    """Check concurrent writes. Without offsets, all succeed; with the same offsets, only one does."""
+    """Check concurrent writes. If rows have no offsets, all writes succeed; with equal offsets, only one succeeds."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
     for _ in range(4):
         url = bucket.new()

@@ -149,7 +149,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
 
 
 class _Hosted(LocalFileSystem):  # type: ignore[misc]
-    """A file system that names its files without the host of the URL, as HDFS and FTP do."""
+    """A file system that leaves the host of a URL out of the names of its files, as HDFS and FTP do."""
 
     protocol = "hosted"
 

@@ -29,7 +29,7 @@ OLD = NOW - 30 * DAY
 
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Split every partition into several tasks, and return a list of what each task does."""
+    """Split every partition into several tasks. Return a list of the kinds of work that the tasks do."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
 

@@ -26,7 +26,7 @@ def segments(folder: Path, count: int) -> Path:
 
 
 def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
-    """Stand in for `run_units`: convert only the first segment, and return its result for each unit."""
+    """Convert only the first segment, and return its result for every unit. This function replaces `run_units`."""
     if not units:
         return []
     text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
@@ -53,7 +53,7 @@ def bytes_for_each(folder: Path) -> float:
 
 
 def test_the_driver_of_convert(tmp_path: Path) -> None:
-    # In this process, tracemalloc would also count allocations of other threads.
+    # Measure in a new process, because tracemalloc would also count what other threads of this process allocate.
     measured = subprocess.run([sys.executable, __file__, tmp_path], capture_output=True, text=True, check=True)
     assert float(measured.stdout) < MOST
 

@@ -269,7 +269,7 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
-    # An open Parquet writer could add a footer to another attempt's file.
+    # All Parquet writers must be closed, because an open one could add a footer to another attempt's file.
     assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)
 
 

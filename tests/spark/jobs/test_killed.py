@@ -301,7 +301,7 @@ def test_driver_killed_at_any_step(tmp_path: Path, program: str) -> None:
 
 
 def test_micro_batch_killed_at_any_step(tmp_path: Path) -> None:
-    """Kill a micro-batch's process in its tasks, its commit or its cleanup. Then repeat it, as Spark would do."""
+    """Kill a process while it runs a micro-batch's tasks, commits it or cleans up. Then repeat it, as Spark does."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     (tmp_path / "runs").mkdir()

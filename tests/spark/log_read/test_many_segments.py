@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write segments of several partitions, which have equal offsets. Each transaction ends in the next segment."""
+    """Write segments of partitions that have the same offsets. A transaction ends in the partition's next segment."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list to which each read of an index adds its size. Reading a whole index fails the test."""
+    """Return a list that collects the size of each read of an index. The test fails if an index is read as a whole."""
     sizes: list[int] = []
 
     def counted(file: Any, size: int, start: int) -> bytes:

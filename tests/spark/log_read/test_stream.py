@@ -74,7 +74,7 @@ def test_share_of_a_limit_is_proportional_to_the_backlog(tmp_path: Path, others:
 
 
 def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search for the log's end without an index must read only new headers, unless the log was truncated."""
+    """Without an index, a search for the log's end must read only new batch headers, unless the log was truncated."""
     path = segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(50)))
     reader, read, span = stream(tmp_path), list[int](), Scan.span
 
@@ -264,7 +264,7 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path names the file") as rejected:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
     assert f"; give {tmp_path / 't-0'}." in str(rejected.value)
-    for whole in ("t-?", "*"):  # "*" also matches a file, which is ignored
+    for whole in ("t-?", "*"):  # "*" also matches the file meta.properties, which must be ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 
 

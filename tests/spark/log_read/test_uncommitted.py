@@ -229,7 +229,7 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
 
 
 class Counted(tuple[tuple[int, int, int], ...]):
-    """A tuple of transactions, which must be searched by bisection, not by iteration."""
+    """A tuple of transactions. Iteration fails the test, because the tuple must be searched by bisection."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")

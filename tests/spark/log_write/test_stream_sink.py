@@ -192,7 +192,7 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path, "q", 0, rows(0))
-    # Simulate a late task attempt, which creates this folder.
+    # Create the folder that a late attempt of a task would create.
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2

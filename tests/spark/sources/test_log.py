@@ -35,7 +35,7 @@ def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame"
 
 
 def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
-    """Load the logs of all brokers one by one, because different brokers have partitions with the same name."""
+    """Load the logs of each broker separately, because different brokers have partitions with the same name."""
     return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
 
 
@@ -259,7 +259,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """Check fsspec's `local` scheme, whose files Spark's workers can read."""
+    """Check a file system other than the default one: fsspec's `local`, because Spark's workers can read its files."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)

@@ -104,7 +104,7 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         frame("resp", ANSWER, conn=1),
         frame("resp", ANSWER, conn=3),
         frame("req", ASK, conn=4),
-        # This response doesn't answer the request before it: the versions differ.
+        # This response doesn't belong to the request before it, because their versions differ.
         frame("resp", ANSWER, conn=4, api_key=12, api_version=3),
     )
     rows = sorted(

@@ -35,7 +35,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
 @pytest.mark.parametrize(
     ("older", "newer", "expected"),
     [
-        # Messages with the same API key are one message, even if their names differ.
+        # Messages with the same API key count as one message, even if their names differ.
         ([keyed("request", 1, "OldRequest", "0-1")], [keyed("request", 1, "NewRequest", "1-2")],
          {"NewRequest": ("0-2", ["OldRequest"])}),
         ([keyed("request", 1, "ARequest", "0")], [keyed("request", 2, "BRequest", "0")],
@@ -54,7 +54,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"Info": ("0", []), "InfoData": ("0", [])}),
         ([data("0", name="Info")], [data("1", name="InfoData")], {"Info": ("0", []), "InfoData": ("1", [])}),
         ([data("0", name="Info")], [data("0", name="Other")], {"Info": ("0", []), "Other": ("0", [])}),
-        # `Info` and `InfoData` occur in one release, so neither was renamed.
+        # `Info` and `InfoData` occur in the same release, so they are two messages, not one with a new name.
         ([data("0", name="Info"), data("0-3", name="InfoData")], [data("0", name="Info")],
          {"Info": ("0", []), "InfoData": ("0-3", [])}),
         ([data("0-3", name="InfoData"), data("0", name="Info")], [data("0", name="Info")],
@@ -223,7 +223,7 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                # Keep a version of the previous release, to recognize renamed fields.
+                # Keep at least one version of the previous release, so that renamed fields can be recognized.
                 low = min(low + 1, before)
                 continue
             high += step != "nothing"

@@ -47,7 +47,7 @@ def ask(asking: Any, version: int) -> bytes:
 
 
 def test_response_header_copies_common_fields(asking: Any) -> None:
-    """The response header has the `trace` of the request. `hops`, which no request has, has its default."""
+    """The response header must copy the request's `trace`. No request has `hops`, so this field has its default."""
     peer = MockPeer(asking.registry)
     peer.on(asking.AskRequest).reply(
         [asking.AskResponse(reply="so"), Reply(asking.AskResponse(), header={"trace": "t2", "hops": 3})]

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs/howto-fuzzing.md").read_text(encoding="utf-8")
 INPUTS = re.findall(r"^- `((?:[0-9a-f]{2} ?)+)`", PAGE, re.MULTILINE)
-FINDINGS = [  # one for each input in docs/howto-fuzzing.md, in order
+FINDINGS = [  # the result of each input in docs/howto-fuzzing.md, in the order of that page
     "rejects valid bytes: error",
     "valid bytes raise AssertionError",
     "writes other bytes than it read",
