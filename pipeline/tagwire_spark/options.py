@@ -31,7 +31,7 @@ def invalid(text: str) -> PipelineError:
 
 
 class Options:
-    """Options whose names are not case-sensitive. The constructor raises PipelineError for a name not in `known`."""
+    """Options whose names are not case-sensitive. The constructor raises PipelineError if a name isn't in `known`."""
 
     def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
         self._names = {name.lower(): name for name in known}

@@ -274,7 +274,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the `with` block to an error that reports the write as committed, but not finished."""
+        """Convert an OSError in the `with` block to an error that says that the write is committed but not finished."""
         try:
             yield
         except OSError as error:
@@ -315,7 +315,7 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
     for folder in _folders(root, change):
-        with suppress(OSError):  # removes a partition folder only if it is now empty
+        with suppress(OSError):  # rmdir fails if the partition folder still contains files
             folder.rmdir()
         if folder.exists():
             on_disk(folder)
@@ -363,10 +363,10 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     return {(root / name).parent for name in names} - {root}
 
 
-# The folder itself is locked, so that no lock file is left behind. Commits are also safe without the lock.
+# This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock in the `with` block. Yield whether it is held. Shared locks exclude only exclusive locks."""
+    """Lock a folder in the `with` block, and yield whether this succeeded. A shared lock allows other shared locks."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

@@ -49,7 +49,7 @@ from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reac
 
 _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
-"""An ETag that no object has. If a put with the condition `If-Match: "0"` succeeds, the store ignores conditions."""
+"""An ETag that no object has. A store that accepts a put with the condition `If-Match: "0"` ignores conditions."""
 _UNDONE: Final = 8
 """Maximum number of undone commits that `_SUCCESS` lists."""
 
@@ -57,7 +57,7 @@ _UNDONE: Final = 8
 class RemoteFolder(CommitFolder):
     """A log folder at a prefix of a bucket.
 
-    The constructor raises PipelineError for a file system without conditional puts.
+    The constructor raises PipelineError if the file system doesn't support conditional puts.
     """
 
     slowness = 6
@@ -111,7 +111,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload staged files and delete them locally, because the disk may be too small for all files."""
+        """Upload staged files, then delete the local copies, because the disk may be too small for all files."""
         with self.rejected():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -308,7 +308,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return a commit's state: open, done, undone, or too late (another commit took this or a later number)."""
+    """Return "open", "done", "undone" or, if another commit took this number or a later one, "too late"."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

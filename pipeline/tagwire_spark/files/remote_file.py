@@ -33,7 +33,7 @@ _BLOCK: Final = 1 << 23
 _LOOK: Final = 1 << 16
 """Number of bytes that the first request reads if only headers are needed."""
 _TAIL: Final = 1 << 16
-"""Number of bytes to read beyond the end of a split, because its last batch can continue there."""
+"""Number of bytes to read past the end of a split, in case the split's last batch extends beyond it."""
 _AHEAD: Final = 2
 """Number of blocks to fetch ahead of the reader."""
 _ETAG: Final = "ETag "
@@ -105,7 +105,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Update the stored state of the file. Raises PipelineError for any change except permitted growth."""
+        """Update the stored state of the file. Raises PipelineError if it changed, unless it only grew and may grow."""
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found
@@ -175,9 +175,9 @@ class RemoteBytes(FileBytes):
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Prefetch the next blocks. Return the block that contains `position`; None outside of the prefetched range."""
+        """Prefetch blocks. Return the one that contains `position`, or None if it is outside the prefetched range."""
         blocks = self._blocks
-        # Keep the block before `position`, because a batch may begin in it.
+        # Keep the last block before `position`, because the current batch may begin in it.
         while len(blocks) > 1 and blocks[1].end <= position:
             blocks.popleft()
         if self._next <= position < self._stop:

@@ -120,7 +120,7 @@ class Location:
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy a file to a local path, with its modification time. Raises the same errors as `opened`, and OSError."""
+        """Copy a file and its modification time to a local path. Raises the same errors as `opened`, and OSError."""
         if self._tree is None:
             shutil.copy2(path, target)
             return
@@ -131,7 +131,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the details of remote files that `received` needs on a worker. Return None for a local folder."""
+        """Return the entries of remote files that a worker passes to `received`, or None if the folder is local."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -268,7 +268,7 @@ def _selected(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool)
 
 
 def _with_folders(name: str, root: str) -> Iterator[str]:
-    """Yield a file's name, and then each parent folder's name below `root`, from the innermost outwards."""
+    """Yield a file's name, and then the names of its parent folders below `root`, starting with the innermost."""
     while len(name) > len(root):
         yield name
         name = name.rpartition("/")[0]
@@ -288,7 +288,7 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
 
 
 class _Tree:
-    """A local tree of empty files that mirrors a listing, with the state and URL of each file."""
+    """A local tree of empty files that mirrors a remote listing. It remembers the state and URL of each remote file."""
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options

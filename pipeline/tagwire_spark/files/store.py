@@ -28,7 +28,7 @@ A shorter secret may occur in other text by chance, so it is masked only as a se
 """
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
-"""Matches the names of options whose values are never shown."""
+"""Matches the names of options whose values may be secret and are therefore never shown."""
 _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64

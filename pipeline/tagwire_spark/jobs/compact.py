@@ -83,7 +83,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # With `dirty_from`, one task compacts the whole log, because it needs the keys of all records from there on.
+        # If `dirty_from` is set, one task compacts the whole log, because it needs all keys from that offset on.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -106,7 +106,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit of work per segment, which summarizes batch headers."""
+        """Return units of work that each summarize the batch headers of one segment."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -121,7 +121,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit of work per segment, which finds the segment's keys."""
+        """Return units of work that each find the keys of one segment."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -275,7 +275,7 @@ def _partition(
 
 
 def _written(folder: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush an attempt's files to disk, and return its name and segment reports."""
+    """Flush a task attempt's files to disk. Return the attempt's name and the reports about its segments."""
     for path in folder.iterdir():
         on_disk(path)
     return {"attempt": folder.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

@@ -106,7 +106,7 @@ class _Done(NamedTuple):
 
     attempt: str
     counts: list[int]
-    """The fields of the segment's ConvertReport, without its path and losses."""
+    """The fields of the segment's ConvertReport, except the path and the losses."""
     losses: Sequence[dict[str, Any]] = ()
     open: Sequence[tuple[int, int]] = ()
     ended: Sequence[int] = ()

@@ -40,11 +40,11 @@ class ExportReport(NamedTuple):
     """Number of batches that are also stored as bytes: compressed batches, markers, and batches in older formats."""
     bytes: int
     parquet_bytes: int
-    """Size of the table file with the segment's records."""
+    """Size of the Parquet file that contains the segment's records."""
     exact_bytes: int
-    """Size of the file with the segment's bytes that are not stored in the table."""
+    """Size of the file for the rest of the segment's bytes, which are not stored in the table."""
     damage: tuple[tuple[int, str], ...]
-    """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported, but not as rows."""
+    """The position of each invalid batch or unreadable record, and why. They are exported as bytes, not as rows."""
 
     def to_json(self) -> dict[str, Any]:
         damage = [{"position": position, "reason": reason} for position, reason in self.damage]
@@ -121,7 +121,7 @@ def export_logs(
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """Write an empty table, so that readers find the columns."""
+    """Write an empty table, so that readers of an export without records still find its columns."""
     fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
     pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 

@@ -33,7 +33,7 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""Subfolder of an attempt's folder for the tables of records."""
+"""Name of the subfolder in which a task attempt writes the tables of records."""
 _CHUNK: Final = 4 << 20
 """Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000
@@ -173,7 +173,7 @@ class _Segment:
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # already reported by the reader of the rows
+            except DecodeError:  # the reader of the rows has already reported this error
                 header = None
         if header is None:
             exact.add(BYTES, batch.encode(), format=batch.format)
@@ -189,7 +189,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """Writes log files to a Parquet file. Each row is a piece: bytes, zeros, or a batch header."""
+    """Writes pieces of log files to a Parquet file, one piece per row. A piece is bytes, zeros, or a batch header."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)

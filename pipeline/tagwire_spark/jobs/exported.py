@@ -60,14 +60,14 @@ _GROUP_BYTES: Final = 32 << 20
 
 
 class ExportedFiles(NamedTuple):
-    """The log files that one task exports or imports: a segment, or a folder's other files."""
+    """The log files that one task exports or imports: one segment, or the other files of a folder."""
 
     number: int
     folder: str
-    """The files' folder, relative to the root of the logs, or empty for the root itself."""
+    """The folder that contains the files, relative to the root of the logs. It is empty for the root itself."""
     files: tuple[tuple[str, int], ...]
     rows: str | None = None
-    """Path of the file with the segment's records, relative to the root of the export, or None."""
+    """Path of the file that contains the segment's records, relative to the root of the export, or None."""
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class Export(NamedTuple):
 
     parts: tuple[ExportedFiles, ...]
     folders: tuple[str, ...]
-    """All folders of the logs, including those without files."""
+    """All folders of the logs, including empty folders."""
 
     def write(self, folder: Path) -> None:
         facts = {"level": _LEVEL, "folders": self.folders, "parts": [part._asdict() for part in self.parts]}
@@ -201,7 +201,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Close and remove the file. An open writer could later add a footer to another file of this name."""
+        """Close and remove the file. An open writer could later write its footer to a new file of the same name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

@@ -80,7 +80,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file as a sequence, for `bisect`."""
+    """Presents the offsets in a file as a sequence, so that `bisect` can search them."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -93,7 +93,7 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Return the offsets in an Arrow array as sorted bytes, without a Python object for each offset."""
+    """Sort the offsets in an Arrow array and return them as bytes. No Python object is created for each offset."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
@@ -110,7 +110,7 @@ def _last_of_keys(number: int, unit: Any, reading: Reading, storage: StorageOpti
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records with a key, except markers and records of aborted transactions."""
+    """Return a mask that is true for records that have a key, except markers and records of aborted transactions."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -134,7 +134,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return a function that writes one file of offsets per partition."""
+    """Return a function that writes the offsets of each partition to a file."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

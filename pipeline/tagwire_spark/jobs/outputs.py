@@ -133,7 +133,7 @@ class JobOutput(NamedTuple):
     location: Path | str
     """A folder, or the URL of a prefix in object storage."""
     work: Path | None = None
-    """For a URL, the folder in which the output is built before it is uploaded. The default is a temporary folder."""
+    """The folder in which the output for a URL is built before it is uploaded. The default is a temporary folder."""
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
@@ -143,7 +143,7 @@ class JobOutput(NamedTuple):
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> JobOutput:
-    """Return the JobOutput for a job's arguments. Raises PipelineError for a URL given as a `Path`."""
+    """Return the JobOutput for a job's arguments. Raises PipelineError if a URL is given as a `Path`."""
     text = str(output)
     if not is_url(text):
         return JobOutput(local_path(text))

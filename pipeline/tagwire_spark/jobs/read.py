@@ -106,7 +106,7 @@ def _requested_schema(schema: StructType | str | None, query: LogQuery) -> Struc
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partitions and segments to plan, with their log folders' commit numbers."""
+    """Return the partitions and segments to plan, each with its log folder and that folder's commit number."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -154,7 +154,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment at a URL or, for a folder, its partition folders."""
+    """Yield the segment at a URL or, if the URL is a folder, the partition folders in it."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)

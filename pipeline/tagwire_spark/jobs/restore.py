@@ -1,6 +1,6 @@
 """`import_logs` restores logs exported by `export_logs`, byte for byte.
 
-Either all files are restored exactly, or the import fails without output.
+If a file can't be restored exactly, the import fails and writes no output.
 """
 
 from bisect import bisect_right
@@ -222,7 +222,7 @@ def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
             where = stack.enter_context(opened_stream(name, state, source.options, in_sequence=False))
             file = stack.enter_context(pq.ParquetFile(where if is_remote(name) else name, pre_buffer=is_remote(name)))
             for number in range(file.num_row_groups):
-                # A variable would keep the table in memory while the next row group is read.
+                # Don't store the table in a variable, which would keep it in memory while the next row group is read.
                 yield file.read_row_group(number, columns=schema.names).select(schema.names).cast(schema)
     except (pa.ArrowException, OSError, KeyError, LogPathError) as error:
         if isinstance(error, OSError | LogReadError):

@@ -22,7 +22,7 @@ from tagwire_spark.session import settle_worker, spark_errors_converted
 TASK_BYTES: Final = 64 << 20
 """The maximum total size, in bytes, of the work units in one task."""
 _OPENING: Final = 1 << 20
-"""The cost of opening a unit's files: the number of bytes that can be read in the same time."""
+"""The cost of opening a unit's files, expressed as the number of bytes that can be read in that time."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
@@ -83,7 +83,7 @@ def over_units(
 ) -> DataFrame:
     """Return a lazy DataFrame of the Arrow batches that `work(number, unit)` yields for each unit.
 
-    The other arguments are as in `run_units`.
+    The other arguments have the same meaning as in `run_units`.
     """
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]

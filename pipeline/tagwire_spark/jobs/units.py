@@ -48,7 +48,7 @@ class FoundPartition(NamedTuple):
 
     @property
     def report_path(self) -> Path | str:
-        """The partition folder, as reports show it: a Path, or a string for a URL."""
+        """The partition folder as reports show it. This is a Path or, for a URL, a string."""
         return self.name if is_remote(self.name) else self.partition.path
 
 
@@ -99,7 +99,7 @@ def _named_errors() -> Generator[None]:
 
 
 def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    """Return one or more paths and URLs as a list of strings. Raises PipelineError for a URL given as a `Path`."""
+    """Return one or more paths and URLs as a list of strings. Raises PipelineError if a URL is given as a `Path`."""
     found = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         found.append(str(path))

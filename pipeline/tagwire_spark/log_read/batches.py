@@ -27,9 +27,9 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""The `rule` of the error for a log file that ends within a batch."""
+"""The `rule` of the error that is raised if a log file ends in the middle of a batch."""
 _SMALL: Final = 1 << 16
-"""Maximum size in bytes of a batch that native code skips faster than Python."""
+"""Native code skips batches of up to this size, in bytes, faster than Python does."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                # Stop without an error at a partial last batch, because the broker is still writing it.
+                # If the last batch is incomplete, stop without an error, because the broker is still writing it.
                 if previous_offset is not None and split.is_last and error.rule == CUT_OFF:
                     return
                 if not query.permissive:
@@ -148,7 +148,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the offset in the file's name if `position` is 0; otherwise None (unknown)."""
+    """If `position` is 0, return the offset in the file's name. Otherwise, the offset is unknown; return None."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -196,7 +196,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the position in `hint` if the batch there contains the offset in `hint`; otherwise 0."""
+    """Return the position in `hint` if the batch there contains the offset in `hint`. Otherwise, return 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -209,7 +209,7 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return the position and offset of the last index entry at or before the split's start; None if there is none."""
+    """Return the position and offset of the last index entry at or before the split's start, or None."""
     if split.start == 0:
         return None
     # A strict read also reads the batch before the split, to check that offsets ascend.
@@ -315,7 +315,7 @@ class SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If `last` is -1 (no batch yet), return the split's first offset, if known."""
+        """Return the offset after `last`. If no batch was read (-1), return the split's first offset, if known."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

@@ -114,7 +114,7 @@ def _timestamp_type_array(dictionary_array: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Return each record's headers with string keys; null for a record without headers."""
+    """Return the headers of each record, with string keys. A record that has no headers gets a null."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
@@ -123,14 +123,14 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return the names that KIP-82 gives to each record's numeric header keys; null for a record without headers."""
+    """Return KIP-82's names for each record's numeric header keys. A record that has no headers gets a null."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)
 
 
 def _per_record(found: Any, items: Any, type: Any) -> Any:
-    """Group the headers of all records into one list per record; null for a record without headers."""
+    """Group the headers of all records into one list for each record. A record that has no headers gets a null."""
     lengths = pc.list_value_length(found)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     return pa.ListArray.from_arrays(offsets, items, type=type, mask=pc.equal(lengths, 0))

@@ -71,7 +71,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    # Without a valid batch, return `end`, so that the reading task raises the error.
+    # If there is no valid batch, return `end`, so that the task that reads the bytes raises the error.
     return reached if reached > start else end
 
 

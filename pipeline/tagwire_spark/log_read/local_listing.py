@@ -31,7 +31,7 @@ class _Known(NamedTuple, Generic[_T]):
 
 
 class LocalListing(Generic[_T]):
-    """A cache of the partition folders below each root, and of the value of each partition (`value_of`)."""
+    """Caches the partition folders below each root, and the result of `value_of` for each partition."""
 
     def __init__(self, value_of: Callable[[Partition], _T]) -> None:
         self._compute = value_of

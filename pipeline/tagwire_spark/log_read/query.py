@@ -47,7 +47,7 @@ _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition is not supported, because it would require reading"
     " the offsets of all batches; instead, set maxSplitBytes, the number of bytes that a task reads.",
 }
-"""Unsupported options of Spark's Kafka source, each with an error that suggests an alternative."""
+"""Maps unsupported options of Spark's Kafka source to error texts that suggest an alternative."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
@@ -71,7 +71,7 @@ class LogQuery(NamedTuple):
     partial: bool = False
     """Whether to leave out an unfinished batch at a log's end."""
     split_bytes: int | None = None
-    """Bytes per task; None to choose by the total size."""
+    """Number of bytes that each task reads. If it is None, the number depends on the total size."""
     min_tasks: int = 1
     drops: bool = False
     """Whether to skip invalid batches silently. If only `permissive` is set, error rows report these batches."""
@@ -94,7 +94,7 @@ class LogQuery(NamedTuple):
     Reading ends before the first record that is at or after the end time.
     """
     future_is_error: bool = True
-    """Whether a partition without a record at or after its start time is an error; otherwise it is skipped."""
+    """Whether to raise an error if a partition has no record at or after its start time. If false, it is skipped."""
     first_timestamp: int | None = None
     """Lowest requested timestamp, in milliseconds."""
     end_timestamp: int | None = None
@@ -109,7 +109,7 @@ class LogQuery(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
     fails_on_loss: bool = False
     longest: bool = False
-    """Whether to read the longest of several replicas; otherwise replicas are rejected."""
+    """Whether to read the longest of several replicas. If false, replicas are rejected."""
     has_headers: bool = True
     """Whether the default schema has the headers column."""
 
@@ -366,7 +366,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how to decode record values; None if option `message` isn't set. Raises PipelineError for bad options."""
+    """Return how to decode values, or None if option `message` isn't set. Raises PipelineError for bad options."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

@@ -40,7 +40,7 @@ def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Spli
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for split in splits:
         folder = folder_name(split.file)
-        # A folder without a partition number can't be a replica.
+        # A folder whose name has no partition number can't be a replica.
         key = (split.topic if split.partition >= 0 else folder), split.partition
         by_key.setdefault(key, {}).setdefault(folder, []).append(split)
     chosen: list[Split] = []

@@ -68,7 +68,7 @@ def _raised(error: PipelineError, split: Split) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """Return the rows of a split as Arrow batches, on a worker. Raises PipelineError if the split can't be read."""
+    """On a worker, return the rows of a split as Arrow batches. Raises PipelineError if the split can't be read."""
     return rows_of_task([split], query, schema)
 
 
@@ -117,7 +117,7 @@ def check_number(partition: int, where: str) -> None:
 
 
 class _Rows:
-    """Reads a task's splits, one after another. Yields the requested rows and columns as Arrow batches."""
+    """Reads a task's splits, one after another, and yields the requested rows and columns as Arrow batches."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -251,7 +251,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the attribute `name` of each row's split, plus `more`."""
+        """Add `more` to the attribute `name` of each row's split, and return the sum for each row."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
@@ -277,7 +277,7 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            # With level=batch, there is no key to identify abort markers, so check every marker.
+            # With level=batch, rows have no key that would identify abort markers, so check every marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.misses_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)

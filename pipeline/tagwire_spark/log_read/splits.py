@@ -53,7 +53,7 @@ class Split(NamedTuple):
     next_base: int = NO_OFFSET
     """Base offset of the partition's next segment."""
     stop: int | None = None
-    """End position of the last whole batch if the segment may still grow; None to read to the end of the file."""
+    """End position of the last whole batch if the segment may still grow, or None to read to the end of the file."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, where the task looks up its first batch."""
 
@@ -226,7 +226,7 @@ def _requested(
 
 
 def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
-    """Yield the partitions that the query selects, without listing the folders of other partitions."""
+    """Yield the partitions that the query selects. The folders of other partitions are not listed."""
     for folder in folders:
         if query.wants(*partition_key(folder)):
             yield location.partition(folder)
@@ -314,7 +314,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment with requested rows. Indexes of remote segments are read concurrently."""
+    """Yield a split for each segment that contains requested rows. Indexes of remote segments are read concurrently."""
     has_start = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for split in at_once(begun, requested, is_concurrent=has_start and location.is_concurrent):

@@ -110,7 +110,7 @@ class StreamQuery(NamedTuple):
     limit: ReadLimit
     starts_latest: bool
     min_offsets: int = 0
-    """Minimum number of new offsets for a micro-batch, unless the previous micro-batch is `delay` seconds old."""
+    """A micro-batch begins when there are this many new offsets, or `delay` seconds after the previous micro-batch."""
     delay: float = 0
 
 
@@ -190,7 +190,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # With read_committed, an open transaction can put `log.end` before the stream's start.
+        # With read_committed, `log.end` is the start of the first open transaction. It can be below the stream's start.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start
@@ -224,7 +224,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, splits = self._listed(query, is_planned=True)
-        # Without any partition, raise an error even with failOnDataLoss=false: the folder is probably not mounted.
+        # If no partition is left, raise an error even with failOnDataLoss=false: the folder is probably not mounted.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
@@ -271,7 +271,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Unchanged partitions come from a cache.
         """
-        # Don't use the cache, because the log start offset is in a file outside the partition's folder.
+        # The cache wouldn't notice a new log start offset, which is in a file outside the partition's folder.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""Approximate maximum number of tasks per read, limited because the driver pickles every task."""
+"""Approximate maximum number of tasks per read. It is limited because the driver must pickle every task."""
 _OPENING: Final = 1 << 17
-"""The cost of opening a local segment: the number of bytes that can be read in the same time."""
+"""The cost of opening a local segment, expressed as the number of bytes that can be read in that time."""
 _FETCHING: Final = 1 << 20
-"""The cost of opening a remote segment: the number of bytes that can be read in the same time."""
+"""The cost of opening a remote segment, expressed as the number of bytes that can be read in that time."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
@@ -44,7 +44,7 @@ def _parts(split: Split, step: int) -> Iterator[Split]:
     last = split.end - step // 8  # a small remainder becomes part of the last split
     starts = range(begin + step, last, step) if split.end else ()
     if not starts:
-        # A task for an empty segment checks for missing records, unless the segment is the log's last.
+        # An empty segment gets a task, which checks for missing records, unless it is the log's last segment.
         if split.end or split.next_base != NO_OFFSET:
             yield split
         return

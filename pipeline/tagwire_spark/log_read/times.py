@@ -107,7 +107,7 @@ def _late_batches(
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
-    """Return the part of a segment before a timestamp in milliseconds; None if the time index has no usable entry."""
+    """Return the part of a segment before a time in milliseconds, or None if the time index has no usable entry."""
     path = segment.sibling("timeindex")
     if path is None:
         return None

@@ -19,7 +19,7 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys for topic IDs and leader epochs in a stream offset. Topic names have no colon."""
+"""Keys for topic IDs and leader epochs in a stream offset. No topic has such a name, because of the colon."""
 
 
 class Log(NamedTuple):
@@ -36,7 +36,7 @@ class Log(NamedTuple):
     epochs: tuple[tuple[int, int], ...] = ()
     """Leader epochs, each with its first offset."""
     log_end: int = 0
-    """The log end offset. With read_committed, the offset can be after `end`, the first open transaction."""
+    """The log end offset. With read_committed, it can be higher than `end`, where the first open transaction begins."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the record before `offset`, or None if the record or its epoch is unknown."""

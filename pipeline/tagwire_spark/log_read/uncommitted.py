@@ -48,7 +48,7 @@ class _Header(NamedTuple):
 
 
 _SMALL: Final = 1 << 12
-"""Maximum number of bytes in which Python reads batch headers faster than the native engine."""
+"""Python reads the batch headers in up to this number of bytes faster than the native engine does."""
 
 
 class Transactions(NamedTuple):
@@ -57,7 +57,7 @@ class Transactions(NamedTuple):
     aborted: tuple[tuple[int, int, int], ...]
     """Sorted tuples of producer ID, first offset and marker offset. Transactions of one producer do not overlap."""
     stable: int
-    """First offset of the earliest open transaction; greater than every offset if none is open."""
+    """First offset of the earliest open transaction, or a number greater than every offset if none is open."""
     indexed_to: int = 0
     """Below this offset, aborted transactions are known only from transaction indexes."""
 
@@ -254,7 +254,7 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """Return the headers of transactional and control batches, and the last header, which shows how far was read."""
+    """Return the headers of transactional and control batches, and then the last header, which marks the progress."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]
@@ -278,7 +278,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 
 @lru_cache
 def _marker_type(key: bytes | None, value: bytes | None) -> str:
-    """Return the type of a control record, cached because most markers have the same bytes."""
+    """Return the type of a control record. Types are cached, because most markers have the same bytes."""
     return control_record(Record(0, 0, key, value)).type
 
 

@@ -49,7 +49,7 @@ from tagwire_spark.log_write.target import LogTarget
 _AT_ONCE: Final = 8
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy for errors about a baseOffset that the log already contains."""
+"""The advice in errors about a baseOffset that the log already contains."""
 
 
 class Staged(WriterCommitMessage):
@@ -149,7 +149,7 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch that the tasks have written, or None without messages."""
+    """Return the micro-batch that the tasks have written, or None if there are no messages."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 

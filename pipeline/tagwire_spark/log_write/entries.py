@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """Sequence number of offset 0, computed mod 2^31, or -1 without sequence numbers."""
+    """The sequence number that offset 0 would have, mod 2^31, or -1 if the rows have no sequence numbers."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
@@ -125,7 +125,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return each row's offset, or all None if there is no offset column. Raises PipelineError for a null."""
+        """Return each row's offset, or all None if there is no offset column. Raises PipelineError if one is null."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")
@@ -135,7 +135,7 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Return the timestamp of each row in milliseconds, or -1 for a null, or without a timestamp column."""
+        """Return each row's timestamp in milliseconds, or -1 if it is null or there is no timestamp column."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()

@@ -20,7 +20,7 @@ _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 _EXECUTION: Final = "spark.sql.execution.id"
 _ROOT: Final = "spark.sql.execution.root.id"
-"""Local properties that Spark sets for tasks, the first three only for micro-batches."""
+"""Local properties that Spark sets for tasks. It sets the first three only for micro-batches."""
 
 
 class MicroBatch(NamedTuple):
@@ -38,7 +38,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # With an empty `run`, rows aren't compared. A query has only one sink, so a second write is a repetition.
+    # Leave `run` empty, so that rows aren't compared: a query has only one sink, so a second write is a repetition.
     return MicroBatch(query, int(number))
 
 

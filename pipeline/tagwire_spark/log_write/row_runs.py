@@ -100,7 +100,7 @@ def _headers_of(batch: Any) -> Any:
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """Split an Arrow batch into runs of rows, or None if C code can't convert them."""
+    """Split an Arrow batch into runs of rows. Return None if C code can't convert them."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)
@@ -163,7 +163,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return (sequence number - offset) mod 2^31, or -1 without sequence numbers."""
+    """Return (sequence number - offset) mod 2^31 for each row, or -1 if the row has no sequence number."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -38,11 +38,11 @@ class StagedSegment(NamedTuple):
     """Whether the segment has transactional batches or markers."""
     format: str
     first_record: int
-    """The offset of the first record. The batch can begin earlier."""
+    """The offset of the first record. The base offset of the record's batch can be lower."""
     content: int
     """The `content_sum` of the records."""
     is_numbered: bool = False
-    """Whether the rows came without offsets, so the segment can be renumbered."""
+    """Whether the rows had no offsets. If so, the segment can be renumbered."""
     offset_positions: str | None = None
     """A file with the position of each batch's base offset, or None if the segment can't be renumbered."""
 
@@ -113,7 +113,7 @@ class Segments:
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
         """Store a base offset's file position. If the batch can't be renumbered, set `offset_positions` to None."""
         at = offset_position(batch)
-        # Transactional batches can't be renumbered, because the transaction index would not change.
+        # Transactional batches can't be renumbered, because the transaction index would still have the old offsets.
         if at is None or batch.is_transactional:
             self.offset_positions = None
         elif self.offset_positions is not None:

@@ -57,7 +57,7 @@ _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
 """Matches the name of a partition folder with a valid topic name."""
 _HEADER_SIZE: Final = 61
 _RECORD_SIZE: Final = 34
-"""Maximum size of a record in any format, in bytes, without its key, value and headers."""
+"""Maximum number of bytes that a record of any format needs in addition to its key, value and headers."""
 _RECORD_HEADER_SIZE: Final = 10
 _OBJECT_SIZE: Final = 200
 """Memory overhead of a record object, in bytes."""
@@ -188,7 +188,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write rows with C code. If C code can't write a row, return that row and all later ones, otherwise None."""
+        """Write rows with C code. Return None, or if C code can't write a row, that row and all later ones."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -271,7 +271,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets are copied from a log: accept null values without KIP-87's tombstone flag.
+            # Rows that have offsets are copied from a log, so accept null values without KIP-87's tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

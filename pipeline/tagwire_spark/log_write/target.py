@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 _HEADERS: Final = "includeHeaders"
-"""An option without effect: headers are written whenever there is a headers column."""
+"""This option has no effect, because headers are written whenever there is a headers column."""
 
 
 class LogTarget(NamedTuple):
@@ -99,7 +99,7 @@ class LogTarget(NamedTuple):
     batch_id: int | None = None
     """The number of the micro-batch, or None if the write is not a micro-batch."""
     query_id: str = ""
-    """The ID of the micro-batch's query; empty to use Spark's ID."""
+    """The ID of the micro-batch's query. If it is empty, Spark's ID is used."""
     storage: StorageOptions = NO_OPTIONS
 
     @property

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this is a gap in a network capture, with an error but no bytes."""
+        """Whether this stands for a gap in a network capture. A gap has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
@@ -126,7 +126,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the request's API key and version, or those stored with the response."""
+    """Return the request's API key and version. If the request is missing, return those stored with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
@@ -259,7 +259,7 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
 
     try:
         with parquet.ParquetFile(file, pre_buffer=True) as opened:
-            # Read one row group per call, because all groups of a call stay in memory.
+            # Read one row group per call, because a call keeps all its row groups in memory.
             for number in range(opened.num_row_groups):
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()

@@ -83,7 +83,7 @@ class LogReader(DataSourceReader):
         return [InputPartition(splits) for splits in grouped(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the Arrow batches of a task's splits. Without splits, Spark calls this once with None."""
+        """Yield the Arrow batches of a task's splits. If there are no splits, Spark calls this once with None."""
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 

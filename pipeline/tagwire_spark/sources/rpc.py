@@ -177,7 +177,7 @@ def _structs(side: str, decoder: Decoding, rows: list[dict[str, Any]]) -> Any:
     structs = decoder.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, structs.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # count from the start of the frame
+            if error["offset"] is not None:  # make the offset relative to the start of the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return structs
@@ -188,7 +188,7 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        # Skip other APIs, but not gaps in a capture, because a gap can contain frames of the requested API.
+        # Skip other APIs, but keep gaps in a capture, because a gap can contain frames of the requested API.
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:
             continue
         yield {**row, "file": encodable(file)}
