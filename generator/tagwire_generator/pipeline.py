@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
 
 Progress = Callable[[int, int], None]
-"""A callback for the number of finished specs and the total number."""
+"""A function that is called with the number of finished specs and the total number of specs."""
 
 _WORTH_PROCESSES: Final = 4
 """With fewer specs than this, starting several processes takes longer than it saves."""
@@ -41,10 +41,10 @@ _WORTH_PROCESSES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class GeneratedPackage:
-    """A package in memory: file contents by path within its folder, and the problems found in the specs."""
+    """A generated package in memory, and the problems that were found in its specs."""
 
     files: dict[str, str]
-    """The generated files, or empty if there are errors, because an incomplete package is never written."""
+    """Maps paths in the package's folder to file contents. If there are errors, it is empty, so nothing is written."""
     problems: tuple[Problem, ...]
 
     @property
@@ -145,7 +145,7 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
         try:
             yield from pool.map(_make, tasks, chunksize=4)
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # report the first error without waiting for other tasks
+            pool.shutdown(cancel_futures=True)  # drop tasks that haven't started, to report the error sooner
             raise
 
 

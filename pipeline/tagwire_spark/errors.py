@@ -58,9 +58,9 @@ _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTAT
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
-"""Beginnings of lines in a Spark error message that don't name the cause of the error."""
+"""Lines in a Spark error message that begin with one of these texts don't name the cause of the error."""
 _WAITING: Final = "Exception thrown in awaitResult"
-"""The end of lines in a Spark error message that don't name the cause of the error."""
+"""Lines in a Spark error message that end with this text don't name the cause of the error."""
 
 
 class PipelineError(PySparkException, TagwireError):
@@ -85,7 +85,7 @@ class PipelineError(PySparkException, TagwireError):
 
 
 def rejection(error: TagwireError | OSError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
-    """Convert a tagwire or system error to a PipelineError. `malformed` is the condition for invalid bytes."""
+    """Convert a tagwire or system error to a PipelineError. `malformed` is the error condition for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
     if isinstance(error, OSError):
@@ -137,7 +137,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Return the Python error in a Spark error message; if there is none, the first line that names a cause."""
+    """Return the Python error in a Spark error message. If there is none, return the first line that names a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"
@@ -147,6 +147,6 @@ def _cause(error: Exception) -> str:
 
 
 def error_in(error: Exception) -> PipelineError | None:
-    """Extract a worker's PipelineError from a Spark error message; return None if there is none."""
+    """Extract a worker's PipelineError from a Spark error message, or return None if there is none."""
     found = [PipelineError(name, text) for name, text in _REJECTION.findall(str(error)) if name in CONDITIONS]
     return found[-1] if found else None

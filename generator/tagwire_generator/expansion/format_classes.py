@@ -36,7 +36,7 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
 
 
 def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
-    """Return the fields that record objects have as attributes: all but lengths, counts and checksums."""
+    """Return the fields that become attributes of record objects. Lengths, counts and checksums don't."""
     return tuple(field for field in struct.fields if not _is_framing(field))
 
 
@@ -51,7 +51,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a record format and its structs, by struct name.
+    """Return a dict that maps the names of a record format and of its structs to their field tables.
 
     The caller must still set `FieldRow.struct`.
     """

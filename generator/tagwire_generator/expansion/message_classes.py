@@ -33,7 +33,7 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
 
 
 def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
-    """Return a message's settings for optional fields (KIP-482's first draft), or None in other dialects."""
+    """Return how a message encodes optional fields (KIP-482's first draft), or None if its dialect has none."""
     if spec.dialect != "draft":
         return None
     return OptionalFields(
@@ -50,7 +50,7 @@ def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Stru
 
 
 def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
-    """Return the attributes whose combined values must be unique in an array, or empty if the spec has no such rule."""
+    """Return the attributes whose values together identify an element of a `unique` array, or () for other fields."""
     if not field.unique or field.struct is None:
         return ()
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))

@@ -30,16 +30,16 @@ class _Implicit(enum.Enum):
 
 
 Default = int | bool | float | str | UUID | bytes | tuple[()] | StructDefault | None
-"""A field's default. None is null, and () is the empty array."""
+"""The default of a field. None stands for null, and () for an empty array."""
 
 STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT
 """The default of a struct field: a struct in which all fields have their own defaults."""
 
 IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
-"""Tells `FieldSpec` to use the default of the field's type."""
+"""Passed to `FieldSpec` if the spec declares no default. The field then has the default of its type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""Maps families of types to the rules that reject defaults of the wrong type. Other families have the rule TW506."""
+"""Maps each family of types to the rule that rejects defaults of the wrong type. For other families, it is TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -125,7 +125,7 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that can't be keys: bytes may be unhashable memoryviews, and the float NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""Names that no field or union in a class with unions can have, because the class itself uses them."""
+"""A class that has unions uses these names itself, so no field or union in it can have one of them."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:

@@ -66,7 +66,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
 
 
 def _required(message: "MessageSpec") -> str:
-    """Return a hint for error messages: how to enable the tagwire dialect for this spec."""
+    """Return a hint that tells the author how to enable the tagwire dialect for this spec."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'
     return 'add "dialect": "tagwire" to the spec'

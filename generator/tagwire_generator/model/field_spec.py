@@ -49,29 +49,29 @@ class FieldSpec:
     ignorable: bool = False
     """Whether the value may be dropped silently when a version without the field is written."""
     enum: RegisterSpec | None = None
-    """The register (table of named numbers) that names an integer's values."""
+    """The register (table of named numbers) that gives names to the values of an integer field."""
     required: bool = False
     """Whether the constructor requires the field."""
     union: str = ""
     """The union that has the field as an alternative, or "" if there is none."""
     unique: bool = False
-    """Whether the elements of an array must differ in their key fields (those with `mapKey`)."""
+    """Whether no two elements of an array may have the same values in their key fields (those with `mapKey`)."""
     sensitive: bool = False
-    """Whether the value is a secret, shown only on request."""
+    """Whether the value is a secret, which is shown only on request."""
     entity_type: str = "unknown"
     map_key: bool = False
     zero_copy: bool = False
     flexible_versions: Versions | None = None
-    """The versions in which the field's length is compact. None means the message's flexible versions."""
+    """The versions in which the field's length is compact, or None if these are the message's flexible versions."""
     record_formats: RecordFormats = ()
-    """For a field of records or bytes, the record format in each range of versions."""
+    """The record format of the records or bytes in this field, for each range of versions."""
     framing: FramingSpec = _NO_FRAMING
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
     is_optional: bool = False
     """Whether the field is one of the draft dialect's optionalFields."""
     semantic: str = ""
-    """The value of the spec's key `semantic`, without precision and scale."""
+    """The semantic type, such as `decimal`. Its arguments are in `precision` and `scale`."""
     precision: int | None = None
     scale: int | None = None
     about: str = ""

@@ -1,4 +1,4 @@
-"""Field types, and hints for types of other languages that authors may write by mistake."""
+"""Field types, and hints for authors who write a type of another language by mistake."""
 
 import re
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """Return a hint that names the spec type to use for another language's type, such as `list<str>`; "" if unknown."""
+    """Return a hint about what to write instead of another language's type, such as `list<str>`, or "" if unknown."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")
@@ -159,7 +159,7 @@ class FieldType:
 
     @property
     def is_extension(self) -> bool:
-        """Whether the type is a tagwire extension, which Kafka's own spec language doesn't have."""
+        """Whether the type is a tagwire extension. Kafka's own spec language doesn't have such types."""
         is_primitive = self.struct is None and self.name not in RECORD_TYPES
         return self.dimensions > 1 or (is_primitive and self.name not in KAFKA_TYPES)
 

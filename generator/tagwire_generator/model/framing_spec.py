@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""The word in specs for all remaining bytes of a struct."""
+"""The word that specs use to say that a field takes all remaining bytes of a struct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class FramingSpec:
     With "rest", no length is encoded: the value consists of all remaining bytes.
     """
     count: str = ""
-    """The encoding of an array's count. It has the same possible values as `length`."""
+    """How the number of elements of an array is encoded. The possible values are those of `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""
@@ -66,7 +66,7 @@ class FramingSpec:
     when: When | None = None
     delta_of: str = ""
     compression: str = ""
-    """The bits that select the codec with which this field is compressed, such as `Attributes.Compression`."""
+    """The name of the bits that tell which codec compresses this field, such as `Attributes.Compression`."""
     equals: int | None = None
     rewritten: bool = False
     """Whether brokers overwrite the field in stored batches."""

@@ -17,7 +17,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""Rules that are checked for a shared struct in each importing spec. All other rules are checked in its own spec."""
+"""Rules that are checked in each spec that imports a shared struct. Other rules are checked in its own spec."""
 
 _KEY = "structVersions"
 T = TypeVar("T", FieldSpec, StructSpec)
@@ -31,7 +31,7 @@ class ImportSpec:
     struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
     """The struct version for each version of the spec, or empty if the struct has only one version."""
     is_direct: bool = True
-    """Whether the spec itself imports the struct, or False if only other imported structs do."""
+    """True if the spec itself imports the struct, or False if only other imported structs import it."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Convert version ranges in `struct`, a part of the shared struct `owner`, to versions of the importing spec."""
+    """Return a copy of `struct` with versions of the importing spec. It belongs to the shared struct `owner`."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -79,7 +79,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Return a copy with the attributes in `changes` replaced. The constructor, which validates them, is not called."""
+    """Return a copy in which `changes` replace attributes. They are not validated, as the constructor isn't called."""
     changed = copy(spec)
     for name, value in changes.items():
         object.__setattr__(changed, name, value)

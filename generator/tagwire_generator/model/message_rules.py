@@ -27,7 +27,7 @@ Kind = Literal[
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 MAX_VERSIONS: Final = 1_000
-"""Maximum number of valid versions of a message. It limits the generated code, which has a serializer per version."""
+"""Maximum number of valid versions of a message. It limits the size of the code: each version has a serializer."""
 RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
 """Names of attributes and modules in every generated package, in lower case. Messages can't have these names."""
 

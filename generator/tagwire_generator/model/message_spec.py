@@ -53,7 +53,7 @@ class MessageSummary:
     column: int
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """Attribute paths of integer fields without an enum."""
+    """The attribute paths of all integer fields that have no enum."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class MessageSpec:
     kind: Kind
     valid_versions: Versions
     aliases: tuple[str, ...] = ()
-    """Older names, by which a registry still finds the message."""
+    """Older names of the message. A registry still finds the message by these names."""
     api_key: int | None = None
     component: str = ""
     """The name of the subfolder that contains the spec."""
@@ -105,7 +105,7 @@ class MessageSpec:
     """Ascending version ranges, each with its header version, or empty if the spec lists no header versions."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """The attributes of a record format, or None for other messages."""
+    """The attributes that only record formats have, or None if the message is not a record format."""
     options: SpecOptions = field(default_factory=SpecOptions)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
@@ -158,7 +158,7 @@ class MessageSpec:
 
     @property
     def discouraged(self) -> Versions:
-        """The deprecated versions; all versions if the message itself is deprecated."""
+        """The deprecated versions, which are all versions if the message itself is deprecated."""
         if self.deprecated is None or self.deprecated_versions:
             return self.deprecated_versions
         return self.valid_versions
@@ -196,7 +196,7 @@ class MessageSpec:
 
     @property
     def enums(self) -> tuple[RegisterSpec, ...]:
-        """The registers (tables of named numbers) that fields use as enums, without duplicates."""
+        """The registers (tables of named numbers) that fields use as enums. Each register is listed once."""
         fields = [spec for struct in (self.root, *self.structs) for spec in struct.fields]
         return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 

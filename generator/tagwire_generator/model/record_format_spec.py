@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A size that the format's proposal states: `field` with the value `value` is encoded in `bytes` bytes."""
+    """A statement in the format's proposal that `field` takes `bytes` bytes if its value is `value`."""
 
     field: str
     value: int
@@ -29,7 +29,7 @@ class FormatSpec:
     name: str
     """The name that programs use for the format, such as `kip82-int+kip87`."""
     discriminator: str = ""
-    """The field whose value distinguishes this format from others."""
+    """The field whose value tells a reader that the bytes have this format and not another."""
     claims: tuple[Claim, ...] = ()
 
 

@@ -76,7 +76,7 @@ class RegisterSpec:
     entries: tuple[RegisterEntry, ...] = ()
     file: str = field(default="", compare=False)
     positions: tuple[tuple[int, int], ...] = field(default=(), compare=False)
-    """The line and column of each item in `names`, for errors."""
+    """The line and column of each item in `names`, at which errors are reported."""
 
     def __post_init__(self) -> None:
         enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._docs()])

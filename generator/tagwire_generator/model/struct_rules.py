@@ -156,7 +156,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for arrays whose elements take no bytes. A short input could claim to have millions of them."""
+    """Yield violations for arrays whose elements take no bytes. A short input could claim millions of such elements."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:

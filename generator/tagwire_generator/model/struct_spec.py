@@ -36,7 +36,7 @@ class StructSpec:
     is_draft: bool = False
     """Whether the struct is part of a message in the draft dialect, which allows fewer tags."""
     owner: str = field(default="", compare=False)
-    """The shared struct in whose module the class is generated, or "" for a message's own structs."""
+    """The shared struct whose module contains the generated class, or "" for a message's own structs."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class StructSpec:
 
 
 class StructGraph:
-    """The structs of a message. A position is an index in `MessageSpec.structs`, or None for the message itself."""
+    """The structs of a message. Each has a position: its index in `MessageSpec.structs`, or None for the message."""
 
     def __init__(self, root: StructSpec, structs: tuple[StructSpec, ...]) -> None:
         self.root = root
@@ -130,7 +130,7 @@ class StructGraph:
         try:
             return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # In graphlib's list, each struct comes before the struct that contains it.
+            # graphlib lists each struct before the struct that contains it, so reverse the list.
             circle: list[int] = error.args[1]
             self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()

@@ -28,7 +28,7 @@ class Violation:
 
 
 class InvalidSpec(SpecError):
-    """Raised for a model object that violates rules. `violations` includes warnings, and `errors` does not."""
+    """Raised if a model object violates rules. `violations` includes warnings, but `errors` does not."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)

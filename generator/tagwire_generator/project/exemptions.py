@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The properties of a finding that determine which entries of [[tool.tagwire.exceptions]] match."""
+    """The properties of a finding that are compared with the entries of [[tool.tagwire.exceptions]]."""
 
     @property
     def rule(self) -> str: ...

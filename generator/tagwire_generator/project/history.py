@@ -53,9 +53,9 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout as text if the version was redefined; otherwise "".
+    """The layout as text, or "" if the version was never redefined.
 
-    The field names are those of the span's last release.
+    Fields have the names from the last release of the span.
     """
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class ReleaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class MessageHistory:
-    """The versions of a message, each with its spans (ranges of releases), in the order of releases."""
+    """For each version of a message, its spans (ranges of releases), in the order of releases."""
 
     versions: Mapping[int, tuple[ReleaseSpan, ...]]
 

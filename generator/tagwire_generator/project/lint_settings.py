@@ -61,7 +61,7 @@ class LintSettings:
         return cls(select=tuple(table.get("select", ())), ignore=tuple(table.get("ignore", ())), severity=severity)
 
     def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":
-        """Combine these settings with command-line options. `select` replaces the setting; `ignore` extends it."""
+        """Apply command-line options. `select` replaces both lists of rules, and `ignore` adds rules to ignore."""
         chosen = tuple(select)
         return LintSettings(
             select=chosen or self.select,

@@ -93,7 +93,7 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """The old formatter ("" if unknown) and the new one, if only formatting differs; otherwise None."""
+    """If only formatting differs, the old formatter ("" if unknown) and the new one. Otherwise, None."""
 
     def apply(self) -> None:
         """Write new and changed files. Delete stale files, and folders that become empty.
@@ -115,7 +115,7 @@ class Plan:
 
     def _remove_empty_folders(self, folder: Path) -> None:
         while folder != self.directory and folder.is_dir() and _is_empty(folder):
-            # The only files in the folder are the cached bytecode of removed modules.
+            # Any files that are left in the folder are cached bytecode of removed modules.
             for cached in folder.glob("__pycache__/*.pyc"):
                 cached.unlink(missing_ok=True)
             with contextlib.suppress(FileNotFoundError):
@@ -208,7 +208,7 @@ def has_text(path: Path, text: str) -> bool:
 
 
 def _target(directory: Path, name: str) -> Path:
-    # Module names come from specs, so check them before they become paths.
+    # Module names come from specs, so a name such as `../x` could lead outside the package's folder.
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or any(part == ".." or "\\" in part or ":" in part for part in parts):
         raise OutputError(f"{name!r} is not a path within {directory}; generated files must stay in their package")

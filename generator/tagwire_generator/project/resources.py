@@ -13,7 +13,7 @@ __all__ = ["DEFAULT_SPECS", "SETTINGS_FILE", "find_root", "folder", "has_specs",
 
 SETTINGS_FILE: Final = "pyproject.toml"
 DEFAULT_SPECS: Final = "message_specs"
-"""The folder of specs in a project whose settings list no spec sets."""
+"""The folder from which specs are read if the project's settings list no spec sets."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -36,7 +36,7 @@ def templates(name: str) -> Path:
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml; `start` if there is none."""
+    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml, or `start` if none does."""
     here = start.resolve()
     return next((folder for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), here)
 

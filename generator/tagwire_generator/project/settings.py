@@ -75,13 +75,13 @@ class SpecSet:
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
     def source_name(self, path: Path) -> str:
-        """Return a file's name for generated headers and reports: relative to `root`, with forward slashes."""
+        """Return a path as generated headers and reports show it: relative to `root`, with forward slashes."""
         return Path(os.path.relpath(path, self.root)).as_posix()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """An entry of [[tool.tagwire.exceptions]], for an intended change or design that a rule reports."""
+    """An entry of [[tool.tagwire.exceptions]], which allows a change or design that a rule would report."""
 
     rule: str
     message: str
@@ -91,7 +91,7 @@ class Exemption:
     path: str | None = None
     """The field to which the entry applies. None means all fields, and "" means the message itself."""
     versions: Versions | None = None
-    """The versions to which the entry applies; None means all versions."""
+    """The versions to which the entry applies, or None if it applies to all versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +282,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Import the rules only here, because few projects have exceptions to rules.
+    # Few projects have exceptions to rules, so the rules are only loaded for those that do.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"

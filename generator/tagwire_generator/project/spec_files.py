@@ -111,7 +111,7 @@ def _component(parts: tuple[str, ...], parent: str) -> str:
 
 
 def _named(path: Path) -> Path:
-    # A line break in the path would end the comment in the generated module that contains the path.
+    # The generated module contains the path in a comment, which a line break in the path would end.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would block

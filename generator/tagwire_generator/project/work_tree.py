@@ -21,7 +21,7 @@ class GitError(TagwireError):
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-    """Run git in a folder, and return its output. `index` is another index file to use (GIT_INDEX_FILE).
+    """Run git in a folder, and return its output. If `index` is given, git uses this index file (GIT_INDEX_FILE).
 
     Raises GitError with git's message.
     """

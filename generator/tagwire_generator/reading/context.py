@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""All versions. It replaces a missing or invalid version range, and is never shown in error messages."""
+"""All versions. Used in place of a missing or invalid version range, and never shown in error messages."""
 
 
 class _Checked(Protocol):
@@ -90,7 +90,7 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: JsonNode, message: str, *, because: str = "") -> None:
-        """Report a problem at a node. `because` names another file if errors in that file cause the problem."""
+        """Report a problem at a node. If errors in another file cause the problem, `because` is that file's name."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 

@@ -166,7 +166,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace an enum's name with its table of named numbers. For an unknown name, also drop the field's default."""
+    """Replace an enum's name with its table of named numbers. If the name is unknown, also drop the field's default."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return

@@ -40,7 +40,7 @@ _FIRST_KEYS: Final = ("name", "versions", "reservedTags", "fields")
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return a copy of a spec's tree with the imports replaced by common structs. `shared` are the structs' trees."""
+    """Return a copy of a spec that declares imported structs as common structs. `shared` maps names to their trees."""
     result = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -221,7 +221,7 @@ def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
 
 
 NO_SHARED_STRUCTS: Final = SharedStructs()
-"""An empty set of shared structs, for reading a spec on its own."""
+"""An empty set of shared structs, which is used if a spec is read on its own."""
 
 
 def _struct_versions(node: JsonNode) -> StructVersions:
@@ -370,7 +370,7 @@ class _Uses:
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
-        """Return all imported structs, with version ranges of the importing spec."""
+        """Return all imported structs. Their version ranges are converted to versions of the importing spec."""
         found: list[ImportedStruct] = []
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message

@@ -15,7 +15,7 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 
 Convert: TypeAlias = Callable[[JsonNode], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
-"""The kinds of values that `reading.struct` and `reading.imports` read. They have no converter here."""
+"""Kinds of values that need no converter here, because `reading.struct` and `reading.imports` read them."""
 _FOR_EDITORS: Final = "schemaReference"
 """The kind of value of `$schema`, a key that only editors use."""
 

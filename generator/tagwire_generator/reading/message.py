@@ -163,10 +163,10 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            # If 12 is the message's last version, 9-12 means 9+.
+            # If 12 is the message's last version, the range 9-12 has the same meaning as 9+.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # This error is reported for the message, and not again for its fields.
+            # Report this error only for the message, and not again for each of its fields.
             reading.broken_message_keys.add("versionsWithOptional")
 
 

@@ -28,7 +28,7 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
 Note = Callable[[str], None]
-"""A callback for each value that is not in normal form. Its argument is a sentence about the value."""
+"""A function that is called for each value that is not in normal form, with a sentence about the value."""
 
 
 def plain_tree(node: JsonNode) -> Any:

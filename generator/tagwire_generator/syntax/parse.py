@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""Matches the next token, with the white space and comments before it. OTHER stands for an invalid token."""
+"""Matches the next token and any white space and comments before it. OTHER matches if the token is invalid."""
 
 _NAMES: Final = {
     "LBRACE": "'{'",
@@ -96,14 +96,14 @@ class Member(JsonNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object(JsonNode):
-    """A JSON object. `all_members` includes repeated keys; `members` has only the first occurrence of each key."""
+    """A JSON object. `all_members` includes repeated keys, but `members` has only the first member with each key."""
 
     all_members: tuple[Member, ...]
     members: dict[str, Member]
     trailing_comma: JsonNode | None
 
     def get(self, key: str) -> JsonNode | None:
-        """Return the value of a key. Return None for an absent key and for null, which mean the same in specs."""
+        """Return the value of a key, or None if the key is absent or null. In specs, these mean the same."""
         member = self.members.get(key)
         if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
             return None

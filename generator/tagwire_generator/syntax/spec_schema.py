@@ -121,12 +121,12 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 _UNTESTED: Final = frozenset(
     {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
 )
-"""Keywords without a test. The test of `if` covers "then" and "else". `shape_errors` ignores errors of the others."""
+"""Keywords that need no test of their own: `if` tests "then" and "else", and `shape_errors` ignores the others."""
 
 
 @functools.cache
 def _accepts(allow_extensions: bool) -> _Test:
-    """Return a fast test of a whole spec. If the test returns True, the spec has no schema errors."""
+    """Return a function that quickly tests a whole spec. If it returns True, the spec has no schema errors."""
     return _test_of(schema(), allow_extensions, {})
 
 
@@ -205,7 +205,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # the parser of the value has a better message
+            case _:  # the code that parses the value reports a better message
                 pass
 
 
@@ -236,7 +236,7 @@ def _is_type(root: Object, word: str) -> bool:
 
 
 def _plain(node: JsonNode) -> Any:
-    """Convert a tree to Python data, without the keys whose value is null."""
+    """Convert a tree to Python data. Keys whose value is null are left out."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
     if isinstance(node, Items):
@@ -276,7 +276,7 @@ def _missing_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # If the key's value is null, report the error at the null.
+            # A key whose value is null counts as missing. Report this error at the null.
             node_of_key = node.members.get(key, node)
             yield ShapeError("TW113", node_of_key, f"the key {key!r} is missing", node)
 

@@ -17,7 +17,7 @@ If the last part is "end", the path leads to the end of a list or of the message
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Marks the start and the end of a line's final comment, until `_finished` moves the comment to the end of the line."""
+"""Encloses a comment that belongs at the end of a line, until `_finished` moves the comment there."""
 
 
 class Comments:
@@ -214,7 +214,7 @@ def _owner(path: Path) -> Path:
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]
-    # A comment at a field's key belongs to the field.
+    # A comment at a key of a field belongs to the whole field.
     if len(path) % 2 and len(path) > 1:
         return path[:-1]
     return path

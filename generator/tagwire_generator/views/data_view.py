@@ -31,9 +31,9 @@ class FieldView:
     annotation: str
     """The type of the attribute, or empty for lengths, counts and checksums, which have no attribute."""
     declaration: str
-    """The call that declares the field: wire name, type, versions, default and notes."""
+    """The call that declares the field. Its arguments are wire name, type, versions, default and notes."""
     doc: str
-    """The docstring: the meaning, then wire type, versions and notes in parentheses."""
+    """The docstring. It gives the field's meaning, followed by wire type, versions and notes in parentheses."""
     deprecated: str = ""
     """The decorator that marks the field as deprecated, with the reason, or "" if it is not deprecated."""
 
@@ -57,9 +57,9 @@ class StructView:
     The parameter is the name of a union, and the result is the name of an alternative.
     """
     keyed: tuple[KeyedView, ...]
-    """Methods that find elements of an array by their keys."""
+    """A view of each method that finds elements of an array by their keys."""
     parameters: tuple[str, ...]
-    """The constructor's parameters, which type checkers need if a field is deprecated; otherwise empty."""
+    """The constructor's parameters, which type checkers need if a field is deprecated. Otherwise, this is empty."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # Structs and attributes would hide imports with these names.
+        # An import must not have one of these names, because a struct or attribute would hide it.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = ModuleImports(taken)
@@ -217,7 +217,7 @@ class DataViews:
         return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
-        """Return the type annotation of a field's values, omitting the `outer` outermost levels of an array."""
+        """Return the type annotation of a field's values. For an array, leave out the `outer` outermost levels."""
         element = self.element(field)
         for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"

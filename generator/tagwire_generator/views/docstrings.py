@@ -93,12 +93,12 @@ def documented(about: str, facts: Sequence[str], *more: str) -> str:
 
 
 def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
-    """Describe the deprecation of a field, struct or enum member in a sentence, or "" if it is not deprecated."""
+    """Return a sentence that says why a field, struct or enum member is deprecated, or "" if it is not."""
     return "" if part.deprecated is None else _reason("Deprecated", part.deprecated)
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
-    """Describe the deprecated versions of a message, with the reason, or "" if there is no reason."""
+    """Return a sentence with the deprecated versions of a message and the reason, or "" if there is no reason."""
     if spec.deprecated is None:
         return ""
     is_all = spec.discouraged == spec.valid_versions

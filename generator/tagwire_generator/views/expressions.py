@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """The format string that inserts a helper (`value_of` or `raw_of`) and its argument, such as `{}({})`."""
+    """The format string of the code that applies `value_of` or `raw_of` to its argument, such as `{}({})`."""
     read_many: str
     put_many: str
 
@@ -122,7 +122,7 @@ class Expressions:
         return "_OPTIONAL"
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" for no conversion."""
+        """Return an expression that converts `raw`, unpacked by `struct`, or "" if it is already the field's value."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -191,7 +191,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return conditions that are true if `m` breaks a union's rule, or has equal keys in a `unique` array."""
+        """Return conditions that are true if `m` breaks a union's rule, or if a `unique` array has equal keys."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -266,7 +266,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Import a data class into the generated module, and return its name there: an alias if the name is taken."""
+        """Import a data class into the generated module. Return its name, or an alias if the name is taken."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property

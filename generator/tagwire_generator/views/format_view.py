@@ -68,7 +68,7 @@ class _FormatViews(DataViews):
         return FieldView(attribute_name(field.name), annotation, declaration, _field_doc(field, row))
 
     def expression(self, value: object) -> str:
-        """Return Python source code for a value: a tuple, a FrozenData object, or a value with a suitable `repr`."""
+        """Return Python source code for a value, which is its `repr` unless it is a tuple or a FrozenData object."""
         if isinstance(value, tuple):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, FrozenData):

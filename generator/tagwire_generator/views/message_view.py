@@ -106,7 +106,7 @@ class MessageView:
     flexible_versions: str
     about: str
     deprecated: str
-    """A sentence about the deprecated versions and the reason; "" if there are none, or if the spec has no reason."""
+    """A sentence with the deprecated versions and the reason, or "" if there are none or the spec has no reason."""
     fallback: tuple[str, str] | None
     rows: tuple[RowView, ...]
     wire: tuple[WireVersion, ...]

@@ -43,7 +43,7 @@ class PackageView:
     type_imports: tuple[str, ...]
     """Import statements for the names in `registry`."""
     messages: tuple[MessageEntry, ...]
-    """The messages by name. Messages without versions have no class and are left out."""
+    """The messages, sorted by name. Messages that have no versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
     """Pairs of an older name and the message that had this name, sorted by name."""
     registers: tuple[tuple[str, str], ...]
@@ -58,7 +58,7 @@ class PackageView:
     Requests without a description are left out.
     """
     releases: tuple[tuple[str, str], ...]
-    """Each message with its history (`tagwire.frames.releases`). Empty if the specs have no history."""
+    """The name and history of each message (see `tagwire.frames.releases`). Empty if the specs have no history."""
     releases_doc: str
 
 

@@ -61,7 +61,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """The `struct` format code of a length or count `n`, and expressions that use `n`."""
+    """How to read a length or count: its `struct` format code, and expressions that use its value `n`."""
 
     code: str
     is_null: str
@@ -133,7 +133,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Add one `struct` call that reads the pending fields and then a length or null marker (variable `n`)."""
+        """Add one `struct` call that reads the pending fields and then a length or null marker into `n`."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
@@ -165,7 +165,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """Add the steps that read a value. `marker` is the type of the null marker before the value, or "" for none."""
+        """Add the steps that read a value. `marker` is the type of the null marker before it, or "" if it has none."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

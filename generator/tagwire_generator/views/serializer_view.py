@@ -23,7 +23,7 @@ class FunctionView:
     struct: str
     doc: str
     raw: str
-    """The parameter `raw`, preceded by a comma, if the struct contains bytes; otherwise ""."""
+    """A comma and the parameter `raw`, or "" if the struct doesn't contain bytes."""
     read: tuple[ReadStep, ...]
     write: tuple[WriteStep, ...]
 

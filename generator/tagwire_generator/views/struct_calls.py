@@ -101,7 +101,7 @@ def keyed_views(
 
 
 def named_type(field: FieldSpec) -> str:
-    """Return a field's type. If the field has a semantic type or an enum, add the name of it after a space."""
+    """Return a field's type. If the field has a semantic type or an enum, its name follows after a space."""
     meaning = field.meaning or (field.enum.name if field.enum is not None else "")
     return f"{field.type} {meaning}".rstrip()
 

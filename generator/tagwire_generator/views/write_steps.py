@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return the expression `value`, with a check for None if only other versions allow null."""
+        """Return the expression `value`. If only other versions allow null, the expression also rejects None."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
@@ -147,7 +147,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """Return the step that writes a fixed-width value, with a null marker before it if the version allows null."""
+        """Return the step that writes a fixed-width value. If the version allows null, a null marker comes first."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.struct_call(kind.wire.code)}({packed})"

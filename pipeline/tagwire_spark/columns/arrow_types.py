@@ -26,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type to which a decoded column of type `type` must be converted for Spark."""
+    """Return the Arrow type to which a decoded column of type `type` is converted before Spark receives it."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])

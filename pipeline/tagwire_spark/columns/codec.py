@@ -159,7 +159,7 @@ class Decoding(NamedTuple):
 
     @property
     def strict_schema(self) -> StructType:
-        """The Spark type for a column without null messages. Fields are NOT NULL unless the spec allows null."""
+        """The Spark type of a column in which no message is null. Fields are NOT NULL unless the spec allows null."""
         return _struct(_types(self).strict)
 
 

@@ -17,7 +17,7 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Misfit(Exception):
-    """Raised for a value that doesn't fit the type it is converted to."""
+    """Raised if a value doesn't fit the type to which it is converted."""
 
     def __init__(self, path: str, type: Any) -> None:
         super().__init__(path, type)

@@ -59,7 +59,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # Pass b"" for a null key, because `decode_record` decodes a value without a key as a key.
+        # Pass b"" for a null key: if the key were None, `decode_record` would take the value for a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [

@@ -46,7 +46,7 @@ def _module(package: str) -> Any:
 
 
 def _shipped() -> list[str]:
-    """Return the paths of the archives shipped with this job, newest first; empty outside of Spark."""
+    """Return the paths of the archives shipped with this job, newest first. Outside of Spark, there are none."""
     try:
         from pyspark import SparkFiles  # some Spark Connect clients lack SparkFiles
 

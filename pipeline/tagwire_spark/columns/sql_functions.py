@@ -52,7 +52,7 @@ def register(spark: SparkSession) -> None:
         register_one(call.name, column_function(run, type, call))
 
 
-# All arguments are Arrow arrays of equal length.
+# All arguments of the functions below are Arrow arrays of equal length.
 
 
 def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:

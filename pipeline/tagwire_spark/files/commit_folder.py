@@ -88,7 +88,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this."""
+    """How many times longer a commit takes here than in a local folder. Waiting times are multiplied by this factor."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -111,7 +111,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files accessible to the driver. Names of uploaded files are relative to `top`."""
+        """Make finished files accessible to the driver. If files are uploaded, their names are relative to `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

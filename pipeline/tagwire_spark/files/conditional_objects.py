@@ -17,7 +17,7 @@ _AT_ONCE: Final = 8
 _FAILED: Final = ("PreconditionFailed", "412")
 _CONFLICT: Final = ("ConditionalRequestConflict", "409")
 _PATIENCE: Final = 10.0
-"""How many seconds to retry a put that conflicts with another put."""
+"""For how many seconds a put is retried if it conflicts with another put."""
 _ONE_REQUEST: Final = 1 << 32
 
 

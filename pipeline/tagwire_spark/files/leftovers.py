@@ -67,7 +67,7 @@ def _work_leftover(folder: Path) -> Leftover | None:
 def remove_leftovers(job: Job, hours: int) -> None:
     """Remove other jobs' folders to which nothing has been written for `hours` hours. Errors are ignored."""
     oldest = time.time() - 3600 * hours
-    # The next write tries again to remove leftovers.
+    # Errors don't matter here, because the next write tries again to remove leftovers.
     with suppress(OSError, PipelineError):
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:

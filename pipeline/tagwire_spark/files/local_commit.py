@@ -135,7 +135,7 @@ class LocalFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
 
-        Manifests of slow writers that reused the number of a finished commit are ignored.
+        A slow writer may have reused the number of a finished commit. Its manifest is ignored.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -164,7 +164,7 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            # The link may have been created even if the reply was lost.
+            # This job may have created the link already, although the reply was lost.
             if claimed.get("job") != job.id:
                 return False
         # Give the number back if a commit with this or a later number is already finished.
