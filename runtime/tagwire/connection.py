@@ -44,7 +44,7 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
 _MOST_WAITING: Final = 64
-"""The maximum number of requests without a response before `Connection.asking_all` waits for one."""
+"""If more requests than this are unanswered, `Connection.asking_all` waits for a response before it sends the next."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes that peers send in other protocols, with hints for error messages.
 
@@ -61,7 +61,7 @@ class PeerConnectionError(UnusableConnectionError):
 
 
 class AnswerError(TagwireError):
-    """An error response. `errors` lists the error codes with their paths; `answer` is the whole response."""
+    """Raised for a response with error codes. `errors` lists them with their paths; `answer` is the whole response."""
 
     def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
         more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""

@@ -68,7 +68,7 @@ def reaching(address: str | tuple[str, int]) -> Generator[Address]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the text of an OSError without its error number."""
+    """Return the text of an OSError, but leave out the error number."""
     if isinstance(error, ConnectionError):
         return os.strerror(error.errno or errno.ECONNRESET)
     return getattr(error, "strerror", None) or str(error)

@@ -95,7 +95,7 @@ class SpanKind:
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """Return the list of span kinds. The native engine uses the indexes in this list (spans.h)."""
+    """Return the list of span kinds. The native engine refers to a kind by its index in this list (spans.h)."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),

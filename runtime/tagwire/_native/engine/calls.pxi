@@ -131,7 +131,7 @@ cdef inline bint sort_arguments(
         position, name = count, TW_TUPLE_GET(names, index)
         while position < known_count and name != TW_TUPLE_GET(<PyObject *>known, position):
             position += 1
-        if position == known_count:  # an unknown keyword, or one that isn't interned
+        if position == known_count:  # the keyword is unknown, or is not an interned string
             return False
         given[position] = args[count + index]
     return True

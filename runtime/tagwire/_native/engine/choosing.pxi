@@ -127,7 +127,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add the values that the columns of `step` get if the field is absent to `holes`. `value` is its default."""
+        """Add to `holes` what the columns of `step` get if the field is absent. `value` is the field's default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the engine does not support the default of {step.name}, because it is mutable")

@@ -172,7 +172,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the description of a class that C uses to compare its objects, or NULL if Python must compare them."""
+    """Return the class description that C uses to compare objects, or NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -181,7 +181,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the description of a class that C uses to write the `repr` of its objects, or NULL if Python must."""
+    """Return the class description that C uses to write an object's `repr`, or NULL if Python must write it."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL

@@ -242,7 +242,7 @@ cdef class Reading:
         self.index += 1
         tw_leave(&self.claimed)
         if TW_FREE_THREADED:
-            return taken(value)  # not reused, because another thread may get a reference at any time
+            return taken(value)  # the object is not reused, because another thread may get a reference to it
         self.last_but_one = self.last
         self.last = taken(value)
         return self.last

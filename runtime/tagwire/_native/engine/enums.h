@@ -51,8 +51,8 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of an element type if its elements can be skipped, because no bytes are invalid. Otherwise, return
- * 0. */
+/* Return the width of an element type if all bytes are valid, so that elements can be skipped without reading them.
+ * Otherwise, return 0. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)

@@ -43,7 +43,7 @@ static int tw_write_compressed(const tw_field *f, PyObject *value, tw_writer *w,
     PyObject *compressed;
     int failed;
     if (w->counting) {
-        w->unsure = 1; /* the size is unknown until Python compresses the value */
+        w->unsure = 1; /* only the layout interpreter can find out the size, by compressing the value */
         return -1;
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
@@ -276,7 +276,7 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
         int failed;
-        TW_LOCK(object); /* another thread must not store a larger value after room was made */
+        TW_LOCK(object); /* keeps other threads from storing a larger value after room was made */
         failed = tw_write_short(s, object, w);
         TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))

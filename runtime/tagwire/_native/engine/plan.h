@@ -146,7 +146,7 @@ typedef struct {
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
     int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
-    int64_t last;            /* for arrays sorted by an integer field: the last valid encoded integer */
+    int64_t last;            /* for arrays sorted by an integer field: the encoded integer in the last valid element */
 } tw_good;
 
 /* The maximum number of tw_good structs: one for the last complete array, and up to three for arrays that enclose the

@@ -31,7 +31,7 @@ cdef class Plan:
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
     """Whether only the layout interpreter can locate errors, because structs have unions or unique keys."""
-    cdef Py_ssize_t last_size  # size of the last message, as a guess for the next
+    cdef Py_ssize_t last_size  # the size of the last message, which serves as a guess for the next message
 
     cdef readonly object MESSAGE
     cdef readonly object VERSION
@@ -186,7 +186,7 @@ cdef class Plan:
 
     @property
     def span_kinds(self):
-        """Span kinds derived from `span_types`, cached for `tagwire.explain.trace`; None before the first trace."""
+        """The span kinds that `tagwire.explain.trace` has made from `span_types`, or None before the first trace."""
         return self.kinds
 
     @span_kinds.setter

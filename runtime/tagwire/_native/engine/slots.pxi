@@ -148,7 +148,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return the offset of a UUID slot, after testing it with the slot's descriptor, because UUIDs reject `setattr`."""
+    """Return the offset of a UUID slot. A test sets the slot through its descriptor, because UUIDs reject `setattr`."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

@@ -12,7 +12,7 @@ typedef struct {
     int64_t offset, length;
     int32_t kind;
     int32_t step;  /* index of an array element, or tag of a tagged field */
-    /* number of elements or tags, size of a tagged field, or 1 for a struct; TW_SPAN_NULL for null */
+    /* the number of array elements or tags, the size of a tagged field, 1 for a struct, or TW_SPAN_NULL for null */
     int32_t value;
     int32_t after; /* number of the first row after the nested spans; TW_SPAN_OPEN if the span contains an error */
 } tw_span;

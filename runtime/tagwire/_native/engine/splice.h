@@ -203,8 +203,8 @@ static int tw_is_set(const tw_chosen *s, const tw_splice *x)
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains or must contain a selected
- * field. */
+/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if one must be added
+ * to it. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;
