@@ -1,4 +1,4 @@
-"""Run `tagwire spark` with this script's arguments. `tagwire spark --script` prints this script's path."""
+"""Run `tagwire spark` with this script's arguments. For spark-submit, `tagwire spark --script` prints its path."""
 
 import sys
 

@@ -91,7 +91,7 @@ def _struct_versions(selection: "Selection | RequestSelection | ResponseSelectio
 
 
 def _tab_separated(value: Any) -> str:
-    """Format a value for tab-separated output: strings with backslashes and tabs escaped, other values as JSON."""
+    """Format a value for tab-separated output. In strings, escape backslashes and tabs. Other values become JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value.replace("\\", "\\\\").replace("\t", "\\t")

@@ -142,7 +142,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Make a header from JSON `fields`. If a field is missing, its value comes from `facts`, or is its default."""
+    """Make a header from JSON `fields`. Missing fields get values from `facts` (such as the API key) or defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

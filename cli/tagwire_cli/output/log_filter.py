@@ -59,7 +59,7 @@ class RecordFilter:
 
     start_offset: int | None = None
     end_offset: int | None = None
-    """Only records below this offset are printed. `end_time` is also exclusive."""
+    """Only records with lower offsets are printed. In the same way, `end_time` is not included."""
     start_time: int | None = None
     end_time: int | None = None
     key: str | None = None

@@ -87,7 +87,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """Return a function that decodes the records of a control batch or of an internal topic; None for other batches."""
+    """Return a function that decodes records of a control batch or an internal topic, or None for other batches."""
     registry, is_control = options.registry, batch.is_control
     if registry is None:
         return None

@@ -136,7 +136,7 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys like `new_batches` to `newBatches` at any depth. In `kept` and `removed`, keys are data and stay."""
+    """Convert keys such as `new_batches` to `newBatches` at any depth, but not the keys in `kept` and `removed`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)

@@ -314,7 +314,7 @@ def _stand_in(missing: Missing) -> Item:
 
 
 def _moved(members: Iterable[MatchedField], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of the fields that moved: the smallest set that explains the new order."""
+    """Return the new names of the fields that moved. If there are several explanations, choose the fewest fields."""
     positions = {item.name: position for position, item in enumerate(old_items)}
     kept = [
         (positions[step.old.name], step.new.name)

@@ -276,7 +276,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield each locked version that `new` doesn't have, with the last spec that had it."""
+    """Yield the locked versions that `new` no longer has, each with the last spec that contained it."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))

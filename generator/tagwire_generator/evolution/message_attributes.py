@@ -27,7 +27,7 @@ class HeaderSpecs:
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "HeaderSpecs") -> "HeaderSpecs":
-        """Return a copy of this set, with missing headers added from `other`."""
+        """Return a copy of this set that takes the headers that it lacks from `other`."""
         return HeaderSpecs((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
