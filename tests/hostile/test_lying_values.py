@@ -55,7 +55,7 @@ def test_counts_of_record_formats(kind: Any) -> None:
 
 
 class Growing(int):
-    """A number that makes a list grow whenever the encoder compares or converts the number."""
+    """A number that appends to a list whenever the encoder compares or converts it."""
 
     records: list[Any]
 

@@ -79,7 +79,7 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
 
 
 def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> bytes:
-    """Encode a message. With `on_loss="error"`, a value that the version would drop raises EncodeError."""
+    """Encode a message. If `on_loss` is "error", raise EncodeError for a value that the version would drop."""
     name = type(message).NAME
     if on_loss not in ("drop", "error"):
         raise EncodeError(

@@ -116,7 +116,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: if possible, one with the batch's magic byte."""
+        """Return the format to name in an error. If possible, it has the same magic byte as the batch."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -253,7 +253,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        # With `setdefault`, all threads use the same object.
+        # `setdefault` ensures that all threads use the same object.
         found = _formats.setdefault(name, found)
     return found
 

@@ -31,7 +31,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""The attribute bits that the encoder computes. For each bit: a rule, and the `Record` fields that it depends on."""
+"""Maps each attribute bit that the encoder computes to a rule and the `Record` fields that the bit depends on."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The defaults of the `Record` fields that a format may lack."""
 
@@ -40,9 +40,9 @@ class Plans:
     """The native engine's plans for a format's batch header and records. A plan is None if it isn't supported."""
 
     header: "Plan | None" = None
-    """The plan for a batch whose records are a single bytes field; in message set formats, for a whole message."""
+    """The plan for a batch that has its records in one bytes field, or for a whole message in message set formats."""
     records: "Elements | None" = None
-    """The plan for the records after a batch header; in message set formats, for a series of whole messages."""
+    """The plan for the records after a batch header, or for a series of whole messages in message set formats."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format

@@ -57,7 +57,7 @@ class Selection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The `FieldRow` (from the message's field table) of each path's last field."""
+        """The last field of each path, as a `FieldRow` from the message's field table."""
         return tuple(self._paths.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:

@@ -243,7 +243,7 @@ class _Splicer(LayoutReader):
         return None
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
-        """Encode a tagged field that is not in the input. Return None if its value is still the default."""
+        """Encode a tagged field that is not in the input, or return None if its new value equals the default."""
         value = self.with_cells(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 

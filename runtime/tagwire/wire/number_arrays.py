@@ -150,13 +150,13 @@ def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, .
 
 
 def put_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with int16 lengths, but without a count."""
+    """Append strings, each after its int16 length. Their count is not written."""
     for value in values:
         put_string(out, value)
 
 
 def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with compact lengths, but without a count."""
+    """Append strings, each after its compact length. Their count is not written."""
     for value in values:
         put_compact_string(out, value)
 
@@ -186,13 +186,13 @@ def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[t
 
 
 def put_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with int32 lengths, but without a count."""
+    """Append byte strings, each after its int32 length. Their count is not written."""
     for value in values:
         put_binary(out, value)
 
 
 def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with compact lengths, but without a count."""
+    """Append byte strings, each after its compact length. Their count is not written."""
     for value in values:
         put_compact_binary(out, value)
 

@@ -142,7 +142,7 @@ class WireType:
         return tuple([self.value_of(raw) for (raw,) in iter_unpack(f">{self.code}", buf[pos:end])]), end
 
     def put_many(self, out: bytearray, values: Sequence[Any]) -> None:
-        """Append fixed-width values without a count. Raises the errors of `raw_of` and of `struct.pack`."""
+        """Append fixed-width values, but not their count. Raises the errors of `raw_of` and of `struct.pack`."""
         from struct import pack
 
         for value in values:

@@ -43,7 +43,7 @@ class Received:
     offset: int
     """The byte position where the frame (with its size) begins in the data that the client sent."""
     frame: bytes
-    """Header and body as received, without the size."""
+    """The header and body as received. The size before them is not included."""
     address: Address
     """The address that the client connected to, for use in a MetadataResponse."""
 

@@ -68,7 +68,7 @@ class Reply:
     header: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Header fields to set, such as correlation_id. All others are copied from the request or have their defaults."""
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Response fields by path, such as `topics[].error_code`; every field that the path matches gets the value."""
+    """Maps paths of response fields, such as `topics[].error_code`, to values. All fields that match a path are set."""
     unknown_tags: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     """Tagged fields that aren't in the spec, by tag. They are appended to the response."""
     delay: float = 0.0
@@ -142,7 +142,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
     "close": (lambda value: isinstance(value, bool), "True or False"),
 }
-"""For each fault, a check of its value, and a description of valid values."""
+"""Maps each fault to a function that checks its value, and to a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
 """One answer, given directly or returned by a function that takes the request."""
