@@ -33,7 +33,7 @@ PACKAGES = {
     "tagwire_workbench",
 }
 MODULES = {"pyspark_tagwire.py", "pyspark_tagwire_rpc.py"}
-"""Top-level modules that Spark imports to find data sources."""
+"""Modules outside of any package, which Spark imports to find data sources."""
 
 CONTRACT = """
 import tagwire, tagwire_messages as messages
@@ -158,7 +158,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
-    # The wheel's tagwire is first on the path.
+    # Put the folder with the installed wheel first on the path, so that its tagwire is imported, not this checkout's.
     environment: dict[str, Any] = {"PYTHONPATH": site, "TAGWIRE_ENGINE": "native"}
     where = run(sys.executable, "-c", "import tagwire._columns; print(tagwire._columns.__file__)", **environment)
     assert Path(where.stdout.strip()) == Path(site, "tagwire", "_columns.abi3.so")

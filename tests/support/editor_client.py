@@ -75,7 +75,7 @@ class Editor:
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
-        """Return request parameters for the position `inside` characters after the start of `needle`."""
+        """Return the parameters of a request about the position `inside` characters after the start of `needle`."""
         text = self.texts[uri]
         position = TextPositions(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": position._asdict()}

@@ -64,7 +64,7 @@ def _version(sample: Sample) -> tuple[str, str, int]:
 
 
 def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[Sample, bytes]]:
-    """Yield up to `share` different inputs by damaging samples of one message version."""
+    """Damage samples of one message version until `share` different inputs are found, and yield them."""
     seen: set[bytes] = set()
     for sample in cycle(group):
         data = sample.data

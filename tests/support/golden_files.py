@@ -57,7 +57,7 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
-    """Return the text of a section, without the title's "=== version " at its beginning."""
+    """Return the text of a section, but leave out the "=== version " at the beginning of its title."""
     with showing_sensitive():
         text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
     return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"

@@ -48,7 +48,7 @@ class Context(NamedTuple):
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:
-    """Encode a message. In the draft dialect, `length_varint` is "zigzag" or "unsigned"."""
+    """Encode a message. `length_varint` applies to the draft dialect, and is "zigzag" or "unsigned"."""
     context = context_of(spec, version, zigzag if length_varint == "zigzag" else unsigned)
     return struct_bytes(context, spec.get("optionalFields", []), spec["fields"], value)
 

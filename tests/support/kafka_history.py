@@ -237,7 +237,7 @@ def _versions(findings: Sequence[Finding]) -> str:
 
 
 def _summaries(findings: Sequence[Finding]) -> list[str]:
-    """Describe findings. Combine findings that differ only in the field."""
+    """Describe findings in sentences. Findings that differ only in the field share a sentence."""
     by_text: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in findings:
         by_text[finding.message, finding.rule].append(f"`{finding.path}`" if finding.path else "")

@@ -20,7 +20,7 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """The formats of a test log: `named`, and one or more older formats."""
+    """The formats of a test log: the format `named`, and one or more older formats."""
 
     named: str
     older: tuple[str, ...]

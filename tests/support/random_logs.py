@@ -104,7 +104,7 @@ class RandomLog:
         self.offset += 1
 
     def write(self, folder: Path, most: int = 25) -> list[int]:
-        """Write segments of fewer than `most` batches. Return their base offsets."""
+        """Write the batches to segments of fewer than `most` batches each. Return the base offsets of the segments."""
         folder.mkdir(parents=True)
         transactions, rules = OpenTransactions(), BatchRules([])
         bases, left = [], list(self.batches)

@@ -94,7 +94,7 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 def test_skipping(level: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
-    # level=batch doesn't verify checksums, so cut the batch inside its length field.
+    # level=batch doesn't verify checksums, so the cut must be inside the length field to be detected.
     cut = 30 if level == "record" else 10
     path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")

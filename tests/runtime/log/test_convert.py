@@ -190,7 +190,7 @@ def test_each_batch_is_counted(logs: Path) -> None:
 
 
 def test_batch_is_split() -> None:
-    offsets = (100, 101, 105, 106, 109)  # the batch header covers offsets 98 to 111
+    offsets = (100, 101, 105, 106, 109)  # the batch header says that the batch covers offsets 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]

@@ -23,7 +23,7 @@ pytestmark = native
 
 NAMES = ("v2", "v3-zigzag")
 EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191, 8192)
-"""Sizes of values, including those at which the varint of a length needs a second or third byte."""
+"""Sizes of values. At some of them, the varint of a length begins to need a second or third byte."""
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:

@@ -14,7 +14,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""With these limits, the fast path is not used."""
+"""With these limits, the native engine does not use the fast path."""
 
 
 SCANNED = (

@@ -181,7 +181,7 @@ def test_encoded_default_is_kept() -> None:
 
 
 MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
-    # Fields that a version lacks have their defaults when read. Setting ignorable fields has no effect.
+    # A field that a version lacks has its default when it is read. If it is ignorable, setting it has no effect.
     (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
     (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
     (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),

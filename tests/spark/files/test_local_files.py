@@ -18,7 +18,7 @@ from tagwire_spark.sources.rpc import RpcReader, rpc_query
 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
-    """Make `os.scandir` and `os.lstat` fail for the folder `broken`, and `os.lstat` also for its files."""
+    """Make `os.scandir` and `os.lstat` fail for the folder `broken`. `os.lstat` also fails for the files in it."""
 
     def failing(name: str) -> Any:
         call = getattr(os, name)

@@ -108,7 +108,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """In the `with` block, fail all requests for which `fails(number, text)` is true. Yield a list of the requests."""
+    """Fail all requests for which `fails(number, text)` is true. Yield a list of the requests in the `with` block."""
     sent, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     sent.clear()
     all_fails.append(fails)
@@ -188,7 +188,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """Return a log's URL and an uncommitted write, which appends to the log or (with `overwrite`) replaces it."""
+    """Return a log's URL and an uncommitted write. It appends to the log or, if `overwrite` is set, replaces it."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)

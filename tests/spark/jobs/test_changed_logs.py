@@ -28,7 +28,7 @@ JOBS: dict[str, Callable[[Path, Path], Any]] = {
 def test_segments_swapped_after_the_listing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_lasting: bool, is_swap: bool
 ) -> None:
-    """Check that a job is repeated if segments that it listed are deleted or merged, and fails after three tries."""
+    """If segments that a job listed are deleted or merged, the job must be repeated. It fails after three tries."""
     folder = tmp_path / "logs" / "t-0"
     folder.parent.mkdir()
     first, second, _ = (segment(folder, base, batch(base)) for base in (0, 5, 10))

@@ -27,7 +27,7 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Send this module to the workers by value, because they can't import test modules.
+# Pickle this module by value, because Spark's workers can't import modules of the tests.
 cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]
 pytestmark = [
     pytest.mark.spark,

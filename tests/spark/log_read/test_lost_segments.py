@@ -80,7 +80,7 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_gaps_that_are_no_data_loss(tmp_path: Path) -> None:
-    """Gaps in a segment, before a cleaner checkpoint, or in a log written by `kafka_log` are no data loss."""
+    """A gap is no data loss inside a segment, before a cleaner checkpoint, or in a log that `kafka_log` has written."""
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
     cleaned = log(tmp_path / "cleaned")

@@ -195,7 +195,7 @@ def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytes
 
 
 def test_parts_before_the_first_requested_batch_are_not_counted(tmp_path: Path) -> None:
-    """Bytes before the first requested offset must not count: without them, one task is enough."""
+    """Bytes before the first requested offset must not count. The remaining bytes are few enough for one task."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)
     last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}

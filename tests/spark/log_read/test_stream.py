@@ -26,7 +26,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Query:
-    """A stream query. Each call reads everything available."""
+    """A stream query. Each call of `more` reads everything that is available."""
 
     def __init__(self, reader: LogStreamReader) -> None:
         self.reader = reader

@@ -50,7 +50,7 @@ def test_one_segment_and_a_pattern(logs: Path, tmp_path: Path) -> None:
 
 
 def test_committed_reads_begin_after_a_snapshot(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the last segment must be scanned, because its snapshot lists the open transactions."""
+    """Only the last segment must be scanned, because its producer snapshot lists the open transactions."""
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []
 

@@ -21,7 +21,7 @@ SEGMENTS, BATCHES, RECORDS = 5, 20, 5
 
 
 def log_of(folder: Path, times: list[int]) -> None:
-    """Write segments and indexes. The time index lists each batch with a new highest timestamp."""
+    """Write segments and indexes. Each batch with a new highest timestamp gets an entry in the time index."""
     for number in range(SEGMENTS):
         base = number * BATCHES * RECORDS
         batches, index, times_reached = [], b"", b""

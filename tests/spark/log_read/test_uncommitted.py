@@ -65,7 +65,7 @@ def test_all_records_are_committed_in_formats_without_transactions(tmp_path: Pat
     (4, [(4, False), (5, False), (6, False), (None, True)]),  # the damage includes a marker
 ])  # fmt: skip
 def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """Damage causes an error row, and hides transactions whose marker may be in the damaged bytes."""
+    """Damage causes an error row. It also hides transactions whose marker may be in the damaged bytes."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))

@@ -40,7 +40,7 @@ def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
 
 
 def digest(value: Any) -> str | None:
-    """Return the SHA-256 of an expected key or value. The test data has either its bytes in hex or its SHA-256."""
+    """Return the SHA-256 of an expected key or value. The test data gives either this hash or the bytes in hex."""
     if value is None:
         return None
     if isinstance(value, dict):

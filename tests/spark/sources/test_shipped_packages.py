@@ -81,7 +81,7 @@ spark.stop()
 
 
 def test_environment_in_an_archive(tmp_path: Path) -> None:
-    """Check that an environment shipped in an archive, which Spark unpacks as `env`, works in client mode."""
+    """Check client mode with an environment that is shipped in an archive, which Spark unpacks as `env`."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     interpreter = tmp_path / "env" / "bin" / "python"

@@ -197,7 +197,7 @@ def test_core_without_a_home_is_rejected() -> None:
         # The two releases have the fields in different orders.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),
-        # The newer release has one field instead of two.
+        # The newer release has a single field in place of the two older fields.
         ([data("0-2", field("A", versions="0-1"), field("B", versions="2+"))], [data("1-2", field("Both"))],
          "FooData version 0 has the fields [int32] in release 2.0, but [] after merging"),
     ],

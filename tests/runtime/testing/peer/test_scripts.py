@@ -83,7 +83,7 @@ def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
         2,
         2,
         26,
-    )  # the second request is at offset 26: the first has a size (4 bytes), a header (10) and a body (12)
+    )  # the second request is at offset 26, after a first request of 4 (size), 10 (header) and 12 (body) bytes
     assert str(second.address) == "broker.example:9092"
     assert second.frame == framed(BEAT, 4)[4:]
 
