@@ -19,7 +19,7 @@ class NewField:
     parent: str = ""
     """The struct that gets the field, as a path of field names (`Topics.Partitions`) or the name of a common struct."""
     before: str = ""
-    """The existing field that will follow the new field. Without `before` or `after`, the new field is the last."""
+    """The existing field that will follow the new field. If this and `after` are empty, the new field is last."""
     after: str = ""
     nullable: bool = False
     default: str | None = None
