@@ -227,7 +227,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return a buffer's address and keep the buffer alive. Raises ValueError if it is shorter than `least` bytes."""
+        """Keep a buffer alive and return its address. Raises ValueError if it is shorter than `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
