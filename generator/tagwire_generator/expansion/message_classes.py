@@ -84,7 +84,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
 
 
 def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
-    """Return a field's default in a message object. For the number of an enum member, return the member."""
+    """Return the default that a field has in a message object. If it is an enum member's number, return the member."""
     if enum is not None and isinstance(field.default, int):
         return next((member for member in enum if member == field.default), field.default)
     return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default

@@ -40,7 +40,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """The properties of a message, without its fields, for the package index and for rules about the whole spec set."""
+    """The properties of a message except its fields. The package index and the rules about spec sets need no more."""
 
     name: str
     kind: str

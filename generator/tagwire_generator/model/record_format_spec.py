@@ -41,7 +41,7 @@ _CARRIERS = ("records", "bytes")
 
 
 def record_format_of(formats: RecordFormats, version: int) -> str:
-    """Return the record format of a version, or "" if none is named."""
+    """Return the name of the record format in a version, or "" if the spec names none."""
     return next((name for versions, name in formats if version in versions), "")
 
 

@@ -32,7 +32,7 @@ def formatter_of(text: str) -> str:
 
 
 def is_same_code(name: str, before: str, after: str) -> bool:
-    """Return whether two versions of a file differ only in formatting, with the same comments and docstrings."""
+    """Return whether two versions of a file differ only in formatting. Comments and docstrings must be the same."""
     if name == MARKER:
         return _LINE.sub("", before).split() == _LINE.sub("", after).split()
     if not name.endswith((".py", ".pyi")):
@@ -69,7 +69,7 @@ class FileChange:
     before: str
     """The file content on disk, or "" for a new file."""
     after: str
-    """The new content, or "" for a stale file."""
+    """The new content, or "" for a stale file, which will be deleted."""
 
     def diff(self, name: str) -> str:
         """Return the change as a unified diff. Paths in the diff use forward slashes on every platform."""
@@ -91,7 +91,7 @@ class Plan:
     directory: Path
     changes: tuple[FileChange, ...]
     files: tuple[Path, ...]
-    """All files of the package, changed or not."""
+    """All files of the package, including those that do not change."""
     formatters: tuple[str, str] | None = None
     """If only formatting differs, the old formatter ("" if unknown) and the new one. Otherwise, None."""
 

@@ -171,7 +171,7 @@ def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
 
 
 def _default(value: Any, scope: _Scope) -> str | None:
-    """Return a default as text, with hexadecimal numbers converted to decimal, or None for an empty string."""
+    """Return a default as text, or None for an empty string. Hexadecimal numbers are converted to decimal."""
     text = str(value)
     if not text:
         return None

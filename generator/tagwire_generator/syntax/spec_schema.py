@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error at `node`. The reader must ignore the value of `unusable`."""
+    """A schema error at `node`. The reader must ignore the node `unusable`, if given."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 

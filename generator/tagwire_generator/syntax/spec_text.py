@@ -21,7 +21,7 @@ _MARK: Final = "\0"
 
 
 class Comments:
-    """The comments of a spec, by the path of the item to which they belong."""
+    """The comments of a spec. Each belongs to an item, which is identified by its path."""
 
     def __init__(self) -> None:
         self.above: dict[Path, list[str]] = {}
@@ -210,7 +210,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the item to which a comment at `path` belongs: the innermost item with a line of its own."""
+    """Return the item to which a comment at `path` belongs: the innermost item that has a line of its own."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

@@ -93,7 +93,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """Return the name of a constant with a struct's known tags. The struct must have a tagged field."""
+        """Return the name of a constant that holds a struct's known tags. The struct must have a tagged field."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name

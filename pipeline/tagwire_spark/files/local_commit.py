@@ -42,7 +42,7 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""The `errno` values with which `link` fails on a file system without hard links."""
+"""The `errno` values with which `link` fails on a file system that does not support hard links."""
 
 
 class LocalFolder(CommitFolder):
@@ -153,7 +153,7 @@ class LocalFolder(CommitFolder):
         return found
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Write the manifest, and create its hard link for `number`. Return False if `number` is taken."""
+        """Write the manifest, and claim `number` with a hard link to it. Return False if the number is taken."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
         claimed = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
         draft.write_text(json.dumps(claimed, indent=1))
