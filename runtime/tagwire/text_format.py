@@ -114,7 +114,7 @@ def near(name: object, names: Iterable[str]) -> str:
 
 
 def ranges(numbers: list[int]) -> str:
-    """Format ascending numbers, and join consecutive ones to ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
+    """Format ascending numbers, and join consecutive ones into ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
     parts: list[str] = []
     first = last = None
     for number in [*numbers, None]:

@@ -33,7 +33,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """Return a spec with all forms of field that the wire type `kind` allows, such as nullable, tagged, or an array."""
+    """Return a spec that uses the wire type `kind` in all allowed ways, such as nullable, tagged and array fields."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},

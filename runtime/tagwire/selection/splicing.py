@@ -213,7 +213,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each tagged field. Leave the reader at the beginning of the field's data."""
+        """Yield the tag and size of each tagged field. The reader is then at the beginning of the field's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()

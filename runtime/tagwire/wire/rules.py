@@ -15,7 +15,7 @@ def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
 
 
 def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:
-    """Return whether two elements have equal values in all attributes that `keys` names."""
+    """Return whether any two elements have the same values in all of the attributes named in `keys`."""
     if elements is None:
         return False
     all_keys = [tuple([getattr(element, key) for key in keys]) for element in elements]

@@ -100,4 +100,4 @@ RECORD_TYPES: Final[dict[str, WireType]] = {
         IntegerType("crc32c", high=(1 << 32) - 1),
     )
 }
-"""Types that only record formats have: integers of variable width, and checksums. Layouts define their encoding."""
+"""Types for record formats only: variable-width integers and checksums. A layout says how each is encoded."""

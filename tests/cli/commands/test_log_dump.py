@@ -91,7 +91,7 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (
         (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
-        # No message is printed: the whole wrapper is read first, because its last message determines the offsets.
+        # No message is printed, because the last message determines the offsets, so the whole wrapper is read first.
         (with_a_bad_message(9000), 0, "crc at byte"),
         (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
         (some(9000, 3)[:-9], 0, "at byte"),

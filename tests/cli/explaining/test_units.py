@@ -149,7 +149,7 @@ def test_responses_are_identified_by_their_request() -> None:
     ]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert "# HeartbeatResponse v4: " in result.stdout
-    # The response in frame 3 has no request.
+    # The capture has no request for the response in frame 3.
     assert result.exit_code == 1 and "frame 3, response: " in result.stderr
 
 
