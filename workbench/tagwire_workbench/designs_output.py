@@ -51,7 +51,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def reject_unjudged(path: str, command: str) -> None:
-    """Raise click.UsageError for a path with nothing to check."""
+    """Raise click.UsageError for a path that has only registers, which `command` doesn't check."""
     text = f"{path} has only registers, but {command} checks messages and record formats"
     raise click.UsageError(f"{text}; use `tagwire validate` to check registers")
 

@@ -65,7 +65,7 @@ def test_hover_texts(needle: str, expected: list[str]) -> None:
         # marker 1, a compact length (1 + 1), the byte 01, and an empty tag section.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
-        # A tagged field: tag 0, size 2, a compact length (1 + 1), and the letter a.
+        # The bytes of a tagged field are its tag (0), its size (2), a compact length (1 + 1), and the letter a.
         ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
     ],
 )

@@ -286,7 +286,7 @@ def test_the_largest_frame() -> None:
 
 
 def test_address_fields() -> None:
-    """Fields about brokers must be recognized as addresses, and similar fields of ACLs and group members must not."""
+    """The proxy must recognize fields with brokers' addresses, but not similar fields of ACLs and group members."""
     found = {
         name: [*address_structs(kafka.registry[name])]
         for name in kafka.registry

@@ -72,7 +72,7 @@ def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
-    """Return a spec for the key of one record type: version `type` of the old key spec `spec`."""
+    """Create the key spec of one record type. In old specs, each record type is a version of one key spec, `spec`."""
     name = spec.name if is_newest else f"Legacy{spec.name}"
     form = {
         **_at_version(spec.spec, type),
@@ -181,7 +181,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # An unknown spec may belong to a renamed message.
+    # A spec that matches no message may belong to a message that has been renamed since.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)

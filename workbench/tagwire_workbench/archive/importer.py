@@ -43,7 +43,7 @@ def documented(spec: Spec, folder: Path) -> dict[str, Any]:
 
 
 def undocumented(spec: Spec) -> list[str]:
-    """Return the paths of fields and common structs without `about`; an empty path means the message itself."""
+    """Return the paths of fields and common structs that have no `about`. The message itself has an empty path."""
     return [path for path, part in _parts(spec) if not part.get("about")]
 
 
@@ -85,9 +85,9 @@ class ImportReport:
     stale: tuple[Path, ...]
     """Existing files that were not updated: specs that no source contains, or a history file of an earlier import."""
     history: History | None = None
-    """The origin of each version; None unless several releases were merged."""
+    """The origin of each version, or None if only one release was imported."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """For each message, the paths of its fields and structs without `about`, or empty if no spec has any `about`."""
+    """Maps each message to the paths of its undocumented fields and structs. Empty if no spec has any `about`."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:

@@ -49,7 +49,7 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Fields that contain secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# For each kind of message: (header version of inflexible versions, header version of flexible versions).
+# Maps each kind of message to two header versions: one for its inflexible versions, one for its flexible versions.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
@@ -92,7 +92,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map ranges of message versions to header versions. Dropped versions are included."""
+    """Map ranges of message versions to header versions. The ranges include versions that Kafka has dropped."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

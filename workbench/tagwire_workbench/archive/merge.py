@@ -228,7 +228,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # `taggedVersions` must be within the field's versions (TW605).
+            # A field can only be tagged in its own versions (TW605).
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _version_range(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -260,7 +260,7 @@ class _Merge:
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the merged common structs that fields use. A struct has all versions in which any field uses it."""
+        """Return the merged common structs that fields use. A struct gets every version in which a field uses it."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:

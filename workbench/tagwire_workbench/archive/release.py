@@ -81,7 +81,7 @@ def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _without_rest(text: str) -> tuple[str, list[str]]:
-    """Return the source up to the end of the spec object, and a note if text was removed."""
+    """Remove any text that follows the spec object. Return the shorter source, and a note if text was removed."""
     for problem in parse(text, file="").problems:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]
@@ -180,7 +180,7 @@ def read_releases(
 
 
 def _reject_empty(sources: Sequence[SpecSource]) -> None:
-    """Raise SpecError if a folder has no specs, or if no source has any. A single jar may be without specs."""
+    """Raise SpecError if a folder has no specs, or if no source has any. It is fine if only some jars have none."""
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):
@@ -203,7 +203,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The spec of a removed API only reserves its key.
+        # A removed API has no versions. Its spec only serves to reserve the API key, so drop its fields.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:

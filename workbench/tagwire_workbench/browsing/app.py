@@ -134,7 +134,7 @@ class Browser(App[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        # Without colors, the style sheet marks the cursor with text attributes such as bold.
+        # If the terminal has no colors, the style sheet marks the cursor with text attributes such as bold.
         self.set_class(self.no_color, "colourless")
         self.entries.focus()
         self.reader.start()

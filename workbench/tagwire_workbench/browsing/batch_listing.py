@@ -145,7 +145,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # except an incomplete batch of a growing log
+            if not (self._follows and error.rule == _CUT):  # the last batch of a growing log may be incomplete
                 self._add_rest(number, position, segment)
                 self._next[number] = None
         yield True
@@ -160,7 +160,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add one invalid entry for the rest of a segment, from `start`, where no batch begins."""
+        """Add one invalid entry for the rest of a segment. There is no batch at `start`, where the rest begins."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = INVALID
 

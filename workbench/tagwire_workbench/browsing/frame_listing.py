@@ -114,7 +114,7 @@ class FrameListing(Listing):
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def error_of(self, entry: int) -> str:
-        """Return the error that `tagwire explain` would show, or "" if none, or if a response's request is unknown."""
+        """Return the error that `tagwire explain` would show, or "". A response to an unknown request has no error."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 REQUEST: Final = 0
 RESPONSE: Final = 1
 DAMAGED: Final = 2
-"""The kind of a row without a frame, added for an invalid line or for a gap in a network capture."""
+"""The kind of a row that has no frame, but stands for an invalid line or for a gap in a network capture."""
 NONE: Final = -1
 _WAITING: Final = 1 << 16
 """Maximum number of requests waiting for a response; older ones are never paired."""

@@ -54,7 +54,7 @@ class PlainFile:
 
     @property
     def error(self) -> str:
-        """Always "". `CompressedFile.error` reports a file that ends in the middle of its gzip data."""
+        """Always "". In a `CompressedFile`, it is an error if the gzip data is incomplete."""
         return ""
 
     def close(self) -> None:

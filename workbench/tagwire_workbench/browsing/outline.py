@@ -243,7 +243,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another capture entry. Open the branches around an error or, without errors, short branches."""
+        """Show another capture entry. Open the branches around its error, or some short branches if it has no error."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -258,7 +258,7 @@ class FieldTree(Tree[OutlineLine]):
         self._put_cursor(error or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[OutlineLine]) -> None:
-        """Open a branch and its subbranches, up to the limit of shown items."""
+        """Open a branch and as many of its subbranches as possible without showing more than `_OPENED` items."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)

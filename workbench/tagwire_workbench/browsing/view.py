@@ -10,7 +10,7 @@ from tagwire_cli.input.filters import Term
 from tagwire_workbench.browsing.listing import Listing, Test, contains
 
 _SLICE: Final = 0.05
-"""Seconds after which a call of `advance` returns, even if there are more entries to filter."""
+"""Maximum number of seconds that `advance` filters entries before it returns."""
 _CHEAP: Final = 256
 """Number of entries to test between checks of the clock."""
 
@@ -37,7 +37,7 @@ class View:
 
     @property
     def tried(self) -> int:
-        """Number of entries tested so far; all entries if there is no filter."""
+        """Number of entries tested so far. If there is no filter, all entries count as tested."""
         return self._tried if self._tests else self.listing.count
 
     def index_of(self, entry: int) -> int:

@@ -73,7 +73,7 @@ def command(
 
 
 def _topic(found: "Partition | Segment") -> str:
-    """Return the topic or, outside of partition folders, the folder's name."""
+    """Return the topic of a partition or segment, or the folder's name if it is not a partition folder."""
     from tagwire.log.names import partition_name
 
     folder = found.path.absolute()

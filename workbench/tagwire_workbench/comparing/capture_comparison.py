@@ -48,7 +48,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All values of a boolean or a small enum, or empty for other fields."""
+        """All values that a boolean or a small enum can have. For other fields, this is an empty set."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -138,7 +138,7 @@ class MessageComparison(NamedTuple):
     """Number of messages by version, in the first capture."""
     b: dict[int, int]
     fields: list[FieldComparison]
-    """The fields in the captured versions; empty unless both captures have the message."""
+    """The fields of the captured versions. They are listed only if both captures have the message."""
 
     def as_dict(self) -> dict[str, Any]:
         return {

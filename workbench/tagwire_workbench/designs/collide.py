@@ -57,7 +57,7 @@ def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
-    """Yield (field, bit, name, other name) for each bit that has different names in the two formats."""
+    """Find bits that the two formats name differently. Yields (field, bit, name, other name)."""
     others = {field.name: field for field in theirs.fields}
     for field in mine.fields:
         known = _named_bits(others[field.name]) if field.name in others else {}

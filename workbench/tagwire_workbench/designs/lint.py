@@ -39,7 +39,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[DesignFinding
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the flexible versions of a request and of its response, limited to versions that both messages have."""
+    """Return the flexible versions of a request and of its response, but only those that both messages have."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 
@@ -57,7 +57,7 @@ def _stiff(specs: Sequence[MessageSpec]) -> Iterator[DesignFinding]:
 
 
 def lint(spec: MessageSpec) -> list[DesignFinding]:
-    """Return the findings about a record format or message; none for a removed message."""
+    """Return the findings about a record format or message. A removed message has no findings."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(lint_message(spec)) if spec.valid_versions else []

@@ -160,7 +160,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Limit the version ranges in the keys of `values` to `window`. The last range becomes open-ended."""
+    """Cut the version ranges that are the keys of `values` to `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

@@ -60,7 +60,7 @@ class Draft:
     notes: tuple[str, ...]
     """Remarks about the changes, for the report."""
     removed: tuple[str, ...]
-    """Fields that no version has any more, such as `Topics.Partitions.Leader`."""
+    """The spec's fields that the draft no longer has, such as `Topics.Partitions.Leader`."""
     path: Path | None
     """The file to write, or None if the draft is not written."""
     text: str
@@ -148,7 +148,7 @@ def plan_drafts(
         is_left_out = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_left_out else target / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        # The new version may break rules that don't apply to the old versions.
+        # Check the draft, because its new version may break rules that didn't apply to the old versions.
         problems += _problems(drafts[-1], options)
     _reject(problems)
     plan = _plan(drafts)
@@ -240,7 +240,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Draft a spec. A request or response loses version `end` and above, and gets a new version."""
+    """Draft a spec. The draft of a request or response drops all versions from `end` on, and gets a new version."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -293,7 +293,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
 
 
 def _draft_text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return a drafted spec's text. In place, comments are kept if the fields are the same."""
+    """Return a drafted spec's text. It keeps the comments of a spec that it overwrites if the fields are the same."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
-"""Number of bytes in an input's prefix, which is a size, or an API key and version."""
+"""Size of an input's prefix, which is either the size of the rest of the input, or an API key and version."""
 
 
 class FramingError(TagwireError, ValueError):
@@ -36,7 +36,7 @@ class FuzzInput(NamedTuple):
 
     data: bytes
     begin: int
-    """Offset in `data` at which the message or frame starts, after any prefix."""
+    """Offset in `data` at which the message or frame starts. It is not 0 if the input has a prefix."""
     has_size: bool
     """Whether the four bytes before `begin` are the size of the rest of the input."""
     trace: Trace

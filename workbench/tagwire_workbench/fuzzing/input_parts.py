@@ -116,13 +116,13 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset of the first patch in the new input, which other patches may have shifted."""
+        """Offset of the first patch in the new input. Patches of earlier bytes may have shifted it."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
 def parts_of(read: FuzzInput) -> list[InputPart]:
-    """Return the parts that mutations may change: all but batches, which have checksums."""
+    """Return the parts that mutations may change. Batches are left out, because changes would break their checksums."""
     if not read.trace.structs:
         return []
     nodes = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -205,7 +205,7 @@ def length_bytes(code: LengthCode, size: int) -> bytes:
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""A placeholder for `LayoutWriter`, which uses it only in error messages."""
+"""`LayoutWriter` requires a layout, but uses it only in error messages, so an empty one is enough here."""
 
 
 def splice(
@@ -249,7 +249,7 @@ def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch 
 
 
 def _optional_prefix(data: bytes, holder: InputPart, grown: int) -> Patch:
-    """Return the patch for the size of an optional field (KIP-482 draft), including its unchanged two-byte tag."""
+    """Return a patch that updates the size of an optional field (KIP-482 draft), and writes the same tag again."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -82,14 +82,14 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Try to make the input smaller with one kind of simplification. Return whether the input has changed."""
+        """Try one kind of simplification after another until one changes the input. Return False if none does."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input as long as a candidate is accepted. Return whether the input has changed."""
+        """Replace the input with simpler ones until no candidate is accepted. Return whether the input has changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass

@@ -119,7 +119,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Return whether a field can have this struct as its type: no other field may declare the struct."""
+    """Return whether a field can have this struct as its type. It can't if another field declares the struct."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True

@@ -86,7 +86,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return an error whose rule is broken more often after an edit than before, or None if there is none."""
+    """Return an error that an edit has caused, or None. Its rule has more errors `after` the edit than `before`."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -121,7 +121,7 @@ def _mends(text: str, fix: Fix, problem: Problem, read: Read) -> bool:
 
 
 def changed(text: str, formatted: str) -> list[Edit]:
-    """Return the smallest edit that turns `text` into `formatted`, as a list; an empty list if they are equal."""
+    """Return a list with the smallest edit that turns `text` into `formatted`. It is empty if they are equal."""
     if formatted == text:
         return []
     start = _common(text, formatted)

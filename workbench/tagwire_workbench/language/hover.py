@@ -22,7 +22,7 @@ _MOST: Final = 48
 """Maximum number of example bytes to show."""
 _ENTRIES: Final = 40
 _OMITTED_KEYS: Final = ("name", "type", "about", "$schema")
-"""Keys left out of a hover's list of facts."""
+"""Keys that don't appear in a hover's list of facts. Most are shown above the list."""
 
 
 class Hover(NamedTuple):
@@ -134,7 +134,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_key_value(value: Value, key: str) -> Hover | None:
-    """Return a hover with the schema's description of a value's key."""
+    """Return a hover for a value that shows the schema's description of its key, or None if there is no description."""
     node = schema_node_of(value.parent) if value.parent is not None else None
     found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None

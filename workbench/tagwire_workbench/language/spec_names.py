@@ -16,7 +16,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Values that name a field although the schema doesn't mark them as names, as (parent key, key) pairs."""
+"""(parent key, key) of values that are field names, although the schema doesn't mark them as names."""
 
 
 class Name(NamedTuple):
@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field whose name is `value`; the field itself if there is no list."""
+    """Return the list that contains the field named `value`, or the field itself if it isn't in a list."""
     field = value.parent
     if field is None or field.parent is None:
         return None

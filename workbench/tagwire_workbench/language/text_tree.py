@@ -63,7 +63,7 @@ class Value:
         return next((entry.value for entry in self.entries if entry.key == key and entry.value), None)
 
     def string(self, key: str) -> str:
-        """Return the value of a key if it is a string; "" otherwise."""
+        """Return the value of a key if it is a string, or "" if it isn't."""
         value = self.get(key)
         return value.text if value is not None and value.kind == "string" else ""
 
@@ -91,7 +91,7 @@ class Slot(NamedTuple):
     entry: KeyEntry | None
     """The entry whose value may be written at the cursor, or None if there is none."""
     written: Span
-    """The token at the cursor, which a completion replaces; empty between tokens."""
+    """The token at the cursor, which a completion replaces. Between tokens, this span is empty."""
 
 
 class TextTree:
@@ -229,7 +229,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return a slot for a key if `slot` is for a comma in an object. Return other slots unchanged."""
+    """Return the slot unchanged, unless a comma is expected in an object. Then return a slot for a key instead."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

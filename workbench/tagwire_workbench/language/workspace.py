@@ -39,7 +39,7 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The registers (named numbers) and shared structs of a spec set. `registers` is None without a set."""
+    """The registers (named numbers) and shared structs of a spec set. `registers` is None if there is no set."""
 
     registers: Registers | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class SetContext:
     """The specs that may declare shared structs."""
 
     def known(self, options: SpecOptions) -> dict[str, Any]:
-        """Return the registers and shared structs as keyword arguments for the functions that read specs."""
+        """Return the arguments `registers` and `shared`, which the functions that read specs accept."""
         return {"registers": self.registers, "shared": SharedStructs(self.specs, options, self.registers)}
 
 
@@ -56,12 +56,12 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Return whether a spec may define a register or a shared struct, without parsing the spec."""
+    """Return whether a spec may define a register or a shared struct. This is fast, as the spec isn't parsed."""
     return may_be_register(data) or may_be_shared(data)
 
 
 def needs_other_specs(data: bytes) -> bool:
-    """Return whether a spec may use other specs' registers or shared structs, without parsing the spec."""
+    """Return whether a spec may use registers or structs of other specs. This is fast, as the spec isn't parsed."""
     return uses_registers(data) or b'"imports"' in data
 
 
@@ -88,17 +88,17 @@ class SetProblems(NamedTuple):
     of_files: dict[Path, list[Problem]]
     """Violations of rules about a single file."""
     of_set: dict[Path, list[Problem]]
-    """Violations of rules about the set, or empty if any file is invalid."""
+    """Violations of rules about the whole set, which is only checked if all of its files are valid."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """A cached result of reading a spec. `stamp` is the state of all files that affect the result."""
+    """A cached result of reading a spec. It is used until `stamp`, the state of all files that affect it, changes."""
 
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The lint settings, and the lint problems; None until lint problems are requested."""
+    """The lint settings and the problems found with them, or None if the spec hasn't been linted yet."""
 
 
 class Workspace:

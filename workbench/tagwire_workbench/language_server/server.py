@@ -62,7 +62,7 @@ class Document:
 
 
 def path_of(uri: str) -> Path:
-    """Return the path of a file URI; a relative path for an unsaved document."""
+    """Return the path of a file URI. Unsaved documents have other URIs, for which this returns a relative path."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return Path(path).resolve() if path else Path("untitled:", unquote(urlsplit(uri).path).strip("/") or "new")
 
@@ -73,7 +73,7 @@ def uri_of(path: Path) -> str:
 
 
 def encoding_named(name: str) -> Encoding:
-    """Return the position encoding with this LSP name; UTF-16, the default, if the name is unknown."""
+    """Return the position encoding with this LSP name. If the name is unknown, return the default, UTF-16."""
     return next((each for each in get_args(Encoding) if each == name), "utf-16")
 
 
@@ -114,7 +114,7 @@ class SpecServer(LanguageServer):
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
 
     def uri(self, path: Path) -> str:
-        """Return a file's URI; for an open file, the URI that the editor uses."""
+        """Return a file's URI. If the file is open, this is the URI that the editor uses for it."""
         return self._uris.get(path) or uri_of(path)
 
     @property
@@ -144,7 +144,7 @@ class SpecServer(LanguageServer):
         self._publish(path, [])
 
     async def check_set_soon(self, uri: str) -> None:
-        """Check a file's spec set and publish the problems, unless another change follows within a short pause."""
+        """Wait a moment. If nothing else has changed by then, check the file's spec set and publish the problems."""
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)
@@ -167,7 +167,7 @@ class SpecServer(LanguageServer):
             self._publish(path, self.problems(path) if path in self._uris else elsewhere)
 
     def or_warn(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return `answer()`. After a TagwireError, show the error once in the editor, and return `otherwise`."""
+        """Return `answer()`. If it raises TagwireError, show the error in the editor (once), and return `otherwise`."""
         try:
             return answer()
         except TagwireError as error:
@@ -184,7 +184,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor. If the file isn't open, send only errors with a cause in the file."""
+        """Send a file's problems to the editor. If the file isn't open, send only errors that it caused itself."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

@@ -95,7 +95,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Check a scripted value with `read`, except for parts that depend on a request."""
+        """Check a scripted value with `read`. Parts that depend on a request can't be checked yet, and are left out."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return
@@ -109,7 +109,7 @@ class AnswerMaker:
             self.tree.add_error(reached, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a scripted value without parts that depend on a request. Report unknown field names."""
+        """Return the parts of a scripted value that don't depend on a request. Report unknown field names."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

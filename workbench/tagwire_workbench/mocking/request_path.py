@@ -14,7 +14,7 @@ from tagwire.testing.peer import Received
 from tagwire.text_format import near
 
 ABSENT: Final = object()
-"""Stands for a value that a request does not have."""
+"""Returned by `RequestPath.value` if the request has no such value. (None would mean null.)"""
 _STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[[0-9]{0,9}\])*)")
 _INDEX: Final = re.compile(r"\[(\d*)\]")
 _HEADER: Final = "header."
@@ -58,12 +58,12 @@ class RequestPath:
         return row.struct if len(indexes) == depth else None
 
     def value(self, request: Received) -> Any:
-        """Return the JSON value at this path in a request; ABSENT if the request doesn't have it."""
+        """Return the JSON value at this path in a request, or ABSENT if there is no such value."""
         found = _value(request.header if self.is_header else request.message, self.steps)
         return ABSENT if found is ABSENT else field_to_json(found, request.version)
 
     def json(self, request: Received) -> Any:
-        """Return the JSON value at this path in a request; None (null) if the request doesn't have it."""
+        """Return the JSON value at this path in a request, or None (null) if there is no such value."""
         found = self.value(request)
         return None if found is ABSENT else found
 

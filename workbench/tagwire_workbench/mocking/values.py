@@ -189,7 +189,7 @@ class Form(NamedTuple):
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
-    """Type of the value of the special key, such as `$hex`."""
+    """Type that the value of the special key must have. For example, the value of `$hex` is a string."""
     expected: str = "a string"
     other_keys: tuple[str, ...] = ()
     """Other keys that the object may have."""

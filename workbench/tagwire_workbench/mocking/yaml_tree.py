@@ -25,7 +25,7 @@ _PREFIX: Final = "tag:yaml.org,2002:"
 
 
 class _Scalar(NamedTuple):
-    """A type of YAML scalar other than string, and the pattern that its values match."""
+    """A type of YAML scalar, and the pattern of its values. A scalar that matches no pattern is a string."""
 
     name: str
     pattern: str
@@ -78,7 +78,7 @@ class Tree:
         self.errors: list[tuple[Position, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at a value or, with `of_key`, at its key. A missing value has its parent's position."""
+        """Add an error at a value or, with `of_key`, at its key. If the value is missing, use its parent's position."""
         position = self.keys.get(steps) if of_key else None
         while position is None:
             position = self.values.get(steps)

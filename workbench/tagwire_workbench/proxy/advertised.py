@@ -78,7 +78,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return a selection of `host` and `port` for each path to structs with an address."""
+        """Return one selection of `host` and `port` for each struct of the response that contains an address."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)
@@ -92,7 +92,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the path of each struct with an address, such as `brokers[].`. Without `version`, search all versions."""
+    """Yield the path of each struct that has an address, such as `brokers[].`. By default, search all versions."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

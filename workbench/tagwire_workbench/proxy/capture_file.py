@@ -137,7 +137,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Wait for frames. Return about `_AT_ONCE` bytes of them; [] at the end."""
+        """Wait for frames, and return about `_AT_ONCE` bytes of them. At the end, return []."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)

@@ -96,7 +96,7 @@ class ProxyConnection:
             return known
         try:
             header, end = self._proxy.registry.decode_header(frame)
-        except TagwireError:  # an unknown API, or not a request header
+        except TagwireError:  # the API is unknown, or this isn't a request header
             return None
         found = getattr(header, "client_id", None)
         client_id = found if isinstance(found, str) else None

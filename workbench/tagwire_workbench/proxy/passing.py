@@ -19,7 +19,7 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 _SIZE: Final = 4
 _SMALL: Final = 4096
 PREFIX_SIZE: Final = 8
-"""Size of a request's API key, version and correlation ID. A response begins with only its correlation ID."""
+"""Size of the API key, version and correlation ID, with which a request begins. Responses have only the last one."""
 
 
 class Budget:
@@ -97,7 +97,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream. Return the held-back bytes of an incomplete frame, which isn't recorded."""
+        """End the stream. An incomplete frame is not recorded. If some of its bytes were held back, return them."""
         rest: list[Bytes] = [self._prefix] if self._prefix else []
         if self._left:
             if self._is_held:

@@ -99,7 +99,7 @@ class _Listeners:
         return address
 
     def is_ours(self, server: Address, came_to: str) -> bool:
-        """Return whether a server's address leads to this proxy, which must not connect to itself."""
+        """Return whether a server's address is an address of this proxy. The proxy must not connect to itself."""
         return any(
             server.port == each.port and server.host in (each.host, came_to, "localhost")
             for each in self.proxy.listeners.values()
@@ -267,7 +267,7 @@ class _Side(asyncio.Protocol):
     # The link calls the following methods.
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side until `resume` is called for each reason."""
+        """Stop reading from this side. If it is paused for several reasons, `resume` must be called for each."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

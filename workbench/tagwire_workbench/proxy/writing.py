@@ -111,7 +111,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # raised if `posix_fadvise` is not supported
-        # `posix_fadvise` keeps unwritten pages in the cache, but starts writing them to disk. The next call drops them.
+        # Drop pages that are already on disk from the cache. This starts writing the others; the next call drops them.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

@@ -131,7 +131,7 @@ def answer_differences(
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal, ignoring times in control batches, which the server sets."""
+    """Return whether two values are equal. Times in control batches may differ, because the server sets them."""
     if same(one, other) or not (isinstance(one, bytes) and isinstance(other, bytes)):
         return same(one, other)
     try:

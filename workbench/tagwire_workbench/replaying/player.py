@@ -101,7 +101,7 @@ class RecordedEvent(NamedTuple):
     is_close: bool = False
     """Whether the connection closed here."""
     unit: str = "line"
-    """What `line` counts: "line" or, in a network capture, "frame"."""
+    """The unit in which `line` counts. It is "line" or, in a network capture, "frame"."""
 
     @property
     def position(self) -> str:
@@ -278,7 +278,7 @@ class _Connection:
         return ReplayedAnswer(step, None, self._failure)
 
     async def close(self) -> None:
-        """Close the connection after sending everything, and wait until it is closed."""
+        """Send all bytes that are still queued, and close the connection. Wait until it is closed."""
         if not self._failure:
             self._writer.close()
             with suppress(OSError):  # includes TimeoutError

@@ -14,7 +14,7 @@ class SummaryTable(NamedTuple):
     title: str
     rows: list[tuple[str, Measure]]
     more: int = 0
-    """Number of rows left out because of the limit `top` of `Summary`."""
+    """Number of rows that were left out because `Summary` lists at most `top` topics."""
 
 
 class Summary:
@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def header_saved(self) -> list[tuple[int, int]]:
-        """Pairs (bytes saved in the batch header, number of batches), in ascending order."""
+        """How many batches save how many bytes in their header, as sorted pairs (bytes saved, number of batches)."""
         return sorted(self.total.header_saved.items())
 
     @property

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION, which errors show without the bracket of the usage line."""
+    """The argument VERSION. The usage line has a bracket after the name, but error messages leave it out."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"

@@ -122,7 +122,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints requests as JSON lines, like `tagwire decode --frames request`, with their number and position."""
+    """Prints requests as JSON lines, like `tagwire decode --frames request`, but adds their numbers and positions."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry

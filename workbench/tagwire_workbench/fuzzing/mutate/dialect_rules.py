@@ -28,7 +28,7 @@ def no_member(read: FuzzInput, part: InputPart, random: Random) -> _Broken | Non
 
 
 def same_key(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
-    """Give an element the key of the previous element."""
+    """Repeat an array's last element, so that two elements have the same key."""
     if not isinstance(part.type, Array) or not part.type.unique or not part.inner:
         return None
     last = part.inner[-1]

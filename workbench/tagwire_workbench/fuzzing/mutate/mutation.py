@@ -35,8 +35,8 @@ class Mutation(NamedTuple):
     changes: tuple[str, ...]
     """Descriptions of the changes, in order, each with the path of the changed field."""
     error: ExpectedError | None
-    """The rule that invalid bytes break, or None for other bytes."""
+    """The error that a decoder must report if `kind` is "invalid", or None for other kinds."""
     canonical: bool
-    """Whether an encoder would write the same bytes."""
+    """Whether encoding the decoded message gives exactly these bytes."""
     message: type[Message]
     version: int

@@ -85,7 +85,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: FuzzInput | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or an invalid mutation, depending on `kind`. Mutate a seed if the input is invalid."""
+        """Make a valid or an invalid mutation, as `kind` says. If the input is invalid, mutate a seed instead."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))

@@ -23,7 +23,7 @@ _Break = Callable[[FuzzInput, InputPart, Random], _Broken | None]
 
 
 def rule_break(read: FuzzInput, parts: list[InputPart], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break `rule`, or a random rule. Return the invalid bytes and the expected error, or None if there are none."""
+    """Break `rule`, or a random rule. Return the invalid bytes and the expected error, or None if this fails."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -253,7 +253,7 @@ def _cut_value(read: FuzzInput, part: InputPart, random: Random) -> _Broken | No
 
 def _trailing(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
     if part.end != len(read.data):
-        return None  # a header: the added bytes would be read as the message
+        return None  # this is a header, and bytes after it would be read as the message
     return _broken(read, None, part.end, part.end, random.randbytes(random.randint(1, 8)), "")
 
 

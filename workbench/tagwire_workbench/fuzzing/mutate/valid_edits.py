@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an encoded array count of 1."""
+    """Return the last byte of the count of an array with one element. It is 1 or, in compact arrays, 2."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
