@@ -36,7 +36,7 @@ def matching_paths(pattern: Path) -> list[Path]:
 
 
 def _children(folder: Path, part: str) -> list[Path]:
-    """Return the paths in a folder whose names match one part of a pattern; [] if `folder` is not a folder."""
+    """Return the paths in a folder whose names match one part of a pattern, or [] if `folder` is not a folder."""
     try:
         if not has_magic(part):
             os.lstat(folder / part)

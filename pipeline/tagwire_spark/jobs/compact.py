@@ -224,7 +224,7 @@ def do_unit(
 
 
 def companion_files(partition: Partition) -> Iterator[Path]:
-    """Yield a partition's small files that belong to no segment, such as producer snapshots and checkpoints."""
+    """Yield a partition's small files that don't belong to a segment, such as producer snapshots and checkpoints."""
     for path in partition.each_file():
         name = log_file(path)
         if name is None or name.kind not in (*SEGMENT_FILES, "checkpoint"):

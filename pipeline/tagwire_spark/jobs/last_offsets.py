@@ -93,7 +93,7 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Sort the offsets in an Arrow array and return them as bytes. No Python object is created for each offset."""
+    """Sort the offsets in an Arrow array. Return them as bytes, because Python integers would use more memory."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 

@@ -213,7 +213,7 @@ class RequestedSegment(NamedTuple):
 def _requested(
     query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except those that contain no requested rows, according to file names."""
+    """Yield the segments of a location, except those whose file names show that they contain no requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         if location.name_of(folder.path) in shorter:

@@ -158,7 +158,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_retried
     def initialOffset(self) -> dict[str, Any]:
-        """Return the start offset of a query without a checkpoint."""
+        """Return the start offset of a query that has no checkpoint."""
         logs = self._logs()
         starts = {key: log.end if self.options.starts_latest else log.first for key, log in logs.items()}
         requested = self.query.starts or {}

@@ -28,7 +28,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.options import invalid
 
 _HEADS: Final = 64
-"""Maximum number of batch headers to read for the offset of a time index entry."""
+"""Maximum number of batch headers to read to find the offset of a time index entry."""
 
 
 class Earlier(NamedTuple):

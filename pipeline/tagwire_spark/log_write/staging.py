@@ -188,7 +188,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write rows with C code. Return None, or if C code can't write a row, that row and all later ones."""
+        """Write rows with C code. Return None or, if C code can't write a row, that row and all later ones."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:

@@ -126,7 +126,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the request's API key and version. If the request is missing, return those stored with the response."""
+    """Return the request's API key and version. If there is no request, return those stored with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]

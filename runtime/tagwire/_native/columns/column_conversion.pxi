@@ -29,7 +29,7 @@ cdef class Conversion:
         """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to a rejected row and return an error code."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
-        """Convert a row that the C loop rejected, with the layout interpreter. Raises the interpreter's errors."""
+        """Let the layout interpreter convert a row that the C loop rejected. Raises the interpreter's errors."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
         chunks, is_stream = take(data, "data")

@@ -16,7 +16,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int error = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REJECTED;
-    if (s->unknown_slot >= 0) { /* a map column, followed by its entries, keys and values */
+    if (s->unknown_slot >= 0) { /* unknown tags go to a map column, which is followed by its entries, keys and values */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -149,7 +149,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int error = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* skip unneeded values: all bytes are valid, except in bools */
+        if (values == NULL && e->kind != TW_BOOL) { /* skip values that aren't needed; only bools can be invalid */
             w->r.p += width * count;
             return 0;
         }
@@ -168,7 +168,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     return error;
 }
 
-/* Read an array without a count: its elements extend to r->end. */
+/* Read an array that has no count. Its elements extend to r->end. */
 static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;

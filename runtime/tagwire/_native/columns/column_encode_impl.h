@@ -68,7 +68,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Return TW_REJECTED if a non-ignorable field that this version lacks has a non-default value. */
+/* Return TW_REJECTED if a field that this version lacks isn't ignorable and has a value other than its default. */
 static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {

@@ -114,7 +114,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Return an ArrowStream of the chunks for a stream, otherwise an ArrowArray of the only chunk."""
+    """Return an ArrowStream of the chunks if `is_stream` is true. Otherwise, return an ArrowArray of the only chunk."""
     cdef ArrowStream exporter = ArrowStream() if is_stream else ArrowArray()
     exporter.shape = shape
     exporter.root = shape.root

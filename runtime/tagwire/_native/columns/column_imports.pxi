@@ -157,7 +157,7 @@ cdef bint fits(const tw_source *s, str format, str expected):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str expected, str what) except -1:
-    """Prepare `s` to read an array without its children. Raises ColumnError for a type that doesn't fit `expected`."""
+    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `expected`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:

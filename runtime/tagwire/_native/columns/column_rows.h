@@ -16,7 +16,7 @@ typedef struct {
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
     int32_t value, error;          /* column indexes for values and errors; `error` is -1 if errors aren't stored */
-    int nulls_bad;                 /* whether a row that C rejects becomes null without a retry by the interpreter */
+    int nulls_bad;                 /* whether a row that C rejects becomes null, and the interpreter doesn't retry it */
     int tried;                     /* for decoding: whether C tries each row first, or Python decodes all rows */
 } tw_conversion;
 

@@ -98,7 +98,7 @@ cdef class Shape(Owner):
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Store a Python value in a column, for a row that the C loop rejected."""
+        """Store a Python value in a column. This is needed for rows that the C loop rejected."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -146,18 +146,18 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Return an empty frame from the pool with room for `least` to `most` rows, or NULL."""
+        """Return an empty frame from the pool that has room for `least` to `most` rows, or NULL if there is none."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Let a frame return to this pool when its last reference is released. Return the frame."""
+        """Make a frame return to this pool when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame with room for `rows` rows, from the pool or a new one."""
+        """Return an empty frame with room for `rows` rows. It comes from the pool if possible."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))

@@ -11,10 +11,10 @@
 
 enum tw_source_kind {
     TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
-    TW_SOURCE_BYTES,      /* strings or bytes: `values` has offsets of `width` bytes into `data` */
+    TW_SOURCE_BYTES,      /* strings or bytes: `values` contains offsets into `data`, each `width` bytes long */
     TW_SOURCE_VIEWS,      /* strings or bytes: 16-byte views, which contain the value or point into a buffer */
     TW_SOURCE_BLOCKS,     /* bytes of fixed size: `width` bytes for each value */
-    TW_SOURCE_LIST,       /* lists: `values` has offsets of `width` bytes into the child */
+    TW_SOURCE_LIST,       /* lists: `values` contains offsets into the child, each `width` bytes long */
     TW_SOURCE_BLOCK_LIST, /* lists of fixed size: `width` child elements for each value */
     TW_SOURCE_STRUCT
 };

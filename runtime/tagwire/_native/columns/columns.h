@@ -74,7 +74,7 @@ struct tw_column_frame {
     tw_column *columns;  /* a copy, because the frame outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **dictionaries; /* for each dictionary column: a frame with its strings; otherwise NULL */
+    tw_frame **dictionaries; /* for each column: a frame with its strings if it has a dictionary, otherwise NULL */
     int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
     tw_pool *pool;       /* the pool to which the frame returns after its last release, or NULL */
     tw_frame *next;      /* linked list of the frames in the pool */
@@ -111,7 +111,7 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
     memcpy(b->values + 4 * at, &narrow, 4);
 }
 
-/* Reallocate a buffer. Return 0, or TW_NO_MEMORY with the buffer unchanged. */
+/* Reallocate a buffer. Return 0, or TW_NO_MEMORY if this fails, which leaves the buffer unchanged. */
 int tw_resize(uint8_t **buffer, int64_t size);
 
 static inline int64_t tw_values_size(const tw_column *c, int64_t count)

@@ -257,7 +257,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     return 0;
 }
 
-/* Add one row for the open batch, when only batch headers are read. */
+/* Add one row for the open batch. This is used if only batch headers are read. */
 static int tw_take_header(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -287,7 +287,7 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->header[plan->attributes] & plan->codec_mask) {
-        /* A batch without records can have a codec, but nothing to decompress. */
+        /* A batch that has no records can still have a codec, but there is nothing to decompress. */
         int is_empty = !plan->is_message && b->header[plan->payload] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->payload], 0) : TW_COMPRESSED;
     }

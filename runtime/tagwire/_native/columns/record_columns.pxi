@@ -4,7 +4,7 @@ The loop in record_batches.c reads headers and records with the engine's plans. 
 the column or slot in which the field is stored.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # never changed after this, because threads read them without the GIL
+cdef tw_crc32c_tables CRC32C, CRC32  # unchanged after the next two lines, because threads read them without the GIL
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -190,7 +190,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.header.items_count + COMPUTED[name]
-            # Null for wrappers, because a wrapper's header doesn't contain the base offset of the messages inside.
+            # Wrappers get a null, because a wrapper's header doesn't contain the base offset of the messages inside.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:

@@ -4,7 +4,7 @@
 
 #include "columns/record_walk_impl.h"
 
-/* Compute the value of a constant column for the open batch. Return 1, or 0 if it is null. */
+/* Compute the value of a constant column for the open batch. Return 1, or 0 if the value is null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
 {
     *x = c->slot < 0 ? c->number : slots[c->slot];
@@ -41,7 +41,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
         tw_put_bits(b->values, first, end, 0);
 }
 
-/* Store the value of a constant column in the rows from `first` up to `end`. The caller has made room. */
+/* Store the value of a constant column in the rows from `first` up to `end`. The caller must have made room. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;

@@ -191,7 +191,7 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REJECTED;
 }
 
-/* Read a field, which can have a condition for its presence, a checksum, or a size in another field. */
+/* Read a field. It can have a condition for its presence, a checksum, or a size stored in another field. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;

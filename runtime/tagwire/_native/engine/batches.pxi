@@ -1,4 +1,4 @@
-"""Read or build a magic 2 batch in one native call. None means that Python must read or build the batch."""
+"""Read or build a magic 2 batch in one native call. The result is None if Python must do this instead."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
