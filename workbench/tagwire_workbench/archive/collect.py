@@ -263,7 +263,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Map each component to the releases that have specs of it. A release may have no specs of some components."""
+    """Map each component to the releases that have specs of it. Some releases don't have all components."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)

@@ -42,7 +42,7 @@ class FieldPairing:
         self._fields: dict[tuple[str, str, str], str] = {}
 
     def add(self, newer: StructLayout, older: StructLayout) -> None:
-        """Pair the fields of two structs (and nested structs) by position. Both must have the same wire format."""
+        """Pair the fields of two structs by position, and those of nested structs. Their wire formats must match."""
         self.structs.setdefault(older.name, newer.name)
         for ours, theirs in zip(_items(newer), _items(older), strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())
@@ -140,7 +140,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """A struct's declarations in the newer and the older spec, and the versions that each spec provides."""
+    """How the newer and the older spec declare a struct, and for which versions each declaration is used."""
 
     newer: Spec | None
     older: Spec | None

@@ -244,7 +244,7 @@ class StreamFile:
         yield True
 
     def _take(self, table: FrameTable, splitter: FrameSplitter) -> None:
-        """Add the frames that have been read completely to the table. Raises DecodeError for an invalid frame size."""
+        """Add all frames that have been read completely. Raises DecodeError if a frame size is invalid."""
         start = splitter.offset
         for frame in splitter:
             table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)

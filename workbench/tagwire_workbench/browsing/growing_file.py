@@ -21,7 +21,7 @@ _SPACING: Final = 1 << 22
 _STATES: Final = 512
 """Maximum number of saved decompressor states, each about 45 KB."""
 _BEHIND: Final = 1 << 20
-"""Number of decompressed bytes to keep before the last position, for reads at nearby positions."""
+"""Number of decompressed bytes to keep before the last position, so that reading just before it is fast."""
 
 
 class PlainFile:
@@ -33,7 +33,7 @@ class PlainFile:
         self._position = 0
 
     def more(self) -> bytes:
-        """Return the file's next bytes; b"" if it has no more yet. Raises InputError if the file has become shorter."""
+        """Return the file's next bytes, or b"" if it has none yet. Raises InputError if the file has become shorter."""
         data = _read(self._file, self.path, _CHUNK, self._position)
         if not data:
             _reject_cut(self._file, self.path, self._position)
@@ -41,7 +41,7 @@ class PlainFile:
         return data
 
     def at(self, start: int, size: int) -> bytes:
-        """Return `size` bytes at a position; fewer if the file ends first."""
+        """Return `size` bytes at a position, or fewer if the file ends first."""
         parts = []
         while size and (data := _read(self._file, self.path, size, start)):
             parts.append(data)
@@ -80,7 +80,7 @@ class _Decompression:
         return copied
 
     def more(self) -> bytes:
-        """Return the next decompressed bytes; b"" if none are available yet. Raises InputError for invalid gzip."""
+        """Return the next decompressed bytes, or b"" if there are none yet. Raises InputError for invalid gzip."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.position)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):

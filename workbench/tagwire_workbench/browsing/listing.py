@@ -134,7 +134,7 @@ def contains(searched_bytes: Iterable[bytes], search_bytes: bytes) -> bool:
 
 
 def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:
-    """Yield an entry's bytes, with sensitive values zeroed, and the decompressed bytes of each compressed part."""
+    """Yield an entry's bytes, in which secrets are zeroed, and the decompressed bytes of its compressed parts."""
     yield visible(entry.data, entry.explained.traces)
     for trace in entry.explained.traces:
         for part in trace.parts:

@@ -34,7 +34,7 @@ class OpenOptions(NamedTuple):
 
 
 def open_listing(path: Path, options: OpenOptions) -> Listing:
-    """Return the listing of a path; its entries are read later. Raises InputError for an unknown type of file."""
+    """Return the listing of a path. Its entries are read later. Raises InputError for an unknown type of file."""
     if path.is_dir() or options.is_log:
         return _log(path, options)
     start = _start(path)

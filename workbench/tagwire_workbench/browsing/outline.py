@@ -209,7 +209,7 @@ def _name(child: Node, around: Node) -> str:
 
 
 def path_to(items: Sequence[OutlineLine], buffer: Buffer, offset: int) -> list[OutlineLine]:
-    """Return the items from the root to the innermost item that contains a byte; [] if no item contains it."""
+    """Return the items from the root to the innermost item that contains a byte, or [] if no item contains it."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
             return [item, *(path_to(item.children, buffer, offset) if item.has_children else [])]

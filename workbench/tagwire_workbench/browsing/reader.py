@@ -16,7 +16,7 @@ from tagwire_workbench.browsing.view import View
 _BREATH: Final = 0.001
 """Seconds to sleep after a slice, so that the user interface stays responsive."""
 _PAUSE: Final = 0.2
-"""Seconds between checks of whether the file has grown."""
+"""Seconds to wait before checking again whether the file has grown."""
 
 
 class Reader:

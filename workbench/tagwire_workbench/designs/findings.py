@@ -42,7 +42,7 @@ class DesignFinding:
 
     @property
     def spot(self) -> Spot:
-        """The position in the spec to which the finding refers: a field's path, and a key."""
+        """The place in the spec that the finding is about, given as a field's path and a key."""
         return Spot(tuple(self.path.replace(_ARRAY, "").split(".")) if self.path else (), self.key)
 
     @property

@@ -198,7 +198,7 @@ def value_bytes(type: Type, value: object) -> bytes:
 
 
 def length_bytes(code: LengthCode, size: int) -> bytes:
-    """Encode a length or count. -1 stands for null."""
+    """Encode a length or count. The length of a null value is -1."""
     out = bytearray()
     LayoutWriter(_NO_LAYOUT, bytearray).length(code, size, out)
     return bytes(out)

@@ -52,7 +52,7 @@ def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
 
 
 def _objects(value: Value | None) -> list[Value]:
-    """Return a list's items, [value] for a value that isn't a list, or [] for None."""
+    """Return the items of a list. A value that isn't a list counts as its only item, and None as no items."""
     if value is None:
         return []
     return value.items if value.kind == "list" else [value]

@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 class SchemaNode:
-    """The schema of one value. `kind` is its name in `$defs`, or "" if it has none."""
+    """The schema of one value. `kind` is the name of the schema in `$defs`, or "" if it is not listed there."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""

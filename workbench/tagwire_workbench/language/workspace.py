@@ -43,7 +43,7 @@ class SetContext:
 
     registers: Registers | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
-    """The file of each register or shared struct, by name."""
+    """Maps the name of each register or shared struct to the file that declares it."""
     specs: tuple[SpecData, ...] = ()
     """The specs that may declare shared structs."""
 

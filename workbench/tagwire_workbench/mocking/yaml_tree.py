@@ -30,7 +30,7 @@ class _Scalar(NamedTuple):
     name: str
     pattern: str
     first: Sequence[str]
-    """Possible first characters of the scalar; "" stands for an empty scalar."""
+    """Characters with which the scalar may begin, or "" for a scalar that may be empty."""
     make: Callable[[str], Any]
 
 

@@ -63,7 +63,7 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the key and versions to advertise for an API that the server offers, or DROP to hide the API."""
+        """Return the API's key and the versions to advertise, or DROP if clients must not see the API."""
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
             return api_key, lowest, highest

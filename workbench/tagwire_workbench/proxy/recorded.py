@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it, with the servers' addresses instead of the proxy's."""
+    """A frame as its sender sent it. It still has the servers' addresses, which the proxy replaces for clients."""
 
     connection: int
     """Number of the connection, from 1."""
@@ -31,7 +31,7 @@ class RecordedFrame:
     data: bytes
     """Header and body, without the size."""
     is_close: bool = False
-    """Whether this is the end of the connection instead of a frame."""
+    """Whether there is no frame, because the connection ended."""
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:

@@ -59,7 +59,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield (frame size, chunks of the output line) for each complete frame in `waiting`, and remove the frames."""
+    """Remove all complete frames from `waiting`. Yields (frame size, chunks of the output line) for each frame."""
     at = 0
     while len(waiting) - at >= _SIZES_LENGTH:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))

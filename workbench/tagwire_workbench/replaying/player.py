@@ -95,7 +95,7 @@ class RecordedEvent(NamedTuple):
     version: int
     data: bytes
     time: float | None
-    """Time in seconds, or None if the capture contains no time."""
+    """Time in seconds, or None if the capture doesn't say when the event happened."""
     request: bytes = b""
     """The recorded request of this response."""
     is_close: bool = False

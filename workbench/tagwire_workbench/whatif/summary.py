@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return (group, measure) pairs for the batches grouped by `name(kind)`, the largest saving first."""
+        """Group the batches by `name(kind)`. Returns (group, measure) pairs, beginning with the largest saving."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_compressed, row[0]))
 
     @property

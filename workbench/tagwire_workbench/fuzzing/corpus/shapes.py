@@ -35,7 +35,7 @@ class Shape:
     is_null: bool = False
     elements: int = 1
     length: int = 1
-    """How often the sample value is repeated in a string or byte string."""
+    """How many times a string or byte string repeats the sample value."""
     has_unknown_tags: bool = False
 
 

@@ -10,7 +10,7 @@ Kind = Literal["valid", "near", "invalid"]
 
 
 class ExpectedError(NamedTuple):
-    """A broken rule, and the first position at which a decoder can detect the violation."""
+    """The rule that invalid bytes break, and the first position at which a decoder can notice it."""
 
     rule: str
     path: str

@@ -135,7 +135,7 @@ def _too_long(read: FuzzInput, part: InputPart, random: Random) -> _Broken | Non
 
 
 def _varints(read: FuzzInput, part: InputPart) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) for each varint before a part's content, such as a length, count or tag."""
+    """Find the varints before a part's content, such as its length, count or tag. Returns (start, end, error path)."""
     if part.kind == "entry":
         middle = part.start + len(uvarint_bytes(int(part.node.type.removeprefix("tag "))))
         return [(part.start, middle, part.holder.path), (middle, part.content_start, part.holder.path)]

@@ -71,7 +71,7 @@ def valid_edit(read: FuzzInput, parts: list[InputPart], random: Random) -> Input
 
 
 def _is_fixed(part: InputPart) -> bool:
-    """Return whether a value must not change, because it is a unique key or other bytes depend on it."""
+    """Return whether a value must not change. This is true of unique keys, and of values that other bytes depend on."""
     name = part.item.name if part.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -209,7 +209,7 @@ def _struct(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
-    """Add a tagged field whose tag no version of the struct defines; a known tag might make the message invalid."""
+    """Add a tagged field that no version of the struct defines. A known tag might make the message invalid."""
     cls: Any = part.struct.cls if part.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(part).fields}
     there = {_tag(entry) for entry in part.inner}
