@@ -28,7 +28,7 @@ class Redaction:
         self._selections: dict[type[Message], Selection | None] = {}
 
     def message(self, cls: type[Message], data: bytes, version: int, *, offset: int = 0) -> bytes:
-        """Redact the message at `offset`. Bytes before it stay the same. Raises the errors of `Message.decode`."""
+        """Redact the message at `offset`. Bytes before it stay the same. Raises the same errors as `Message.decode`."""
         if cls not in self._selections:
             paths = tuple(sensitive_paths(cls))
             self._selections[cls] = Selection(cls, paths) if paths else None
@@ -40,13 +40,13 @@ class Redaction:
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
 
     def request(self, frame: bytes) -> bytes:
-        """Redact a request frame, given without its size prefix. Raises the errors of `Registry.decode_request`."""
+        """Redact a request frame that has no size prefix. Raises the same errors as `Registry.decode_request`."""
         _, body = self._registry.decode_header(frame)
         cls, version = self._registry.request_class(frame)
         return self.message(cls, frame, version, offset=body)
 
     def response(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """Redact a response frame, given without its size prefix. `api_key` and `version` are from its request."""
+        """Redact a response frame that has no size prefix. `api_key` and `version` are those of its request."""
         cls = self._registry.response(api_key)
         if cls.FALLBACK is not None:
             version = self._registry.decode_response(frame, api_key, version).version

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LayoutCursor:
-    """A position in the bytes of one message, with the path of the current field."""
+    """Keeps a position in the bytes of one message, and the path of the field that is read there."""
 
     def __init__(
         self,

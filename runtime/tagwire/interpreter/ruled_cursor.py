@@ -24,7 +24,7 @@ class TagFields:
 
 
 class RuledCursor(FramedCursor):
-    """A reader that remembers values to check rules about several values, such as unique keys."""
+    """A reader that remembers values, so that it can check rules about several values, such as unique keys."""
 
     def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
         """Raise DecodeError if the tagged field `name` and another alternative of its union are both present."""

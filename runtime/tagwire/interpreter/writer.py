@@ -54,7 +54,7 @@ def encode(layout: Layout, value: Any) -> bytes:
 
 @without_frames
 def encoded_size(layout: Layout, value: Any) -> int:
-    """Return the number of bytes that `encode` would return. Raises the errors of `encode`."""
+    """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
     out = ByteCount()
     LayoutWriter(layout, ByteCount).message(value, out)
     return len(out)

@@ -360,7 +360,7 @@ def _rows(root: Column, options: ReadOptions) -> Any:
 
 
 class GatheredRows:
-    """Collects rows in pure Python, with the methods of `tagwire._columns.RecordColumns`."""
+    """Collects rows in pure Python. Has the same methods as `tagwire._columns.RecordColumns`."""
 
     def __init__(self, root: Column) -> None:
         self.root = root

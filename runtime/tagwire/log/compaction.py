@@ -159,7 +159,7 @@ class Compaction:
         self.format = format_set(format)
         self.limits = limits
         self.skip = skip
-        """Called with the error of each part that can't be read; None to raise the first error."""
+        """Called with the error of each part that can't be read. If None, the first error is raised."""
         self.silent = _ignore if skip else None
         """Replaces `skip` in the passes before the last one, so that each error is reported once."""
 
@@ -176,14 +176,14 @@ class Verdict(NamedTuple):
     """The decision about one batch: which batch to write in its place, and why."""
 
     batch: RecordBatch | None
-    """The batch to write; None to remove it."""
+    """The batch to write, or None if the batch is removed."""
     counts: Mapping[str, int]
     """Maps reasons (from KEPT and REMOVED) to numbers of records."""
     kept: int
     marker: int | None = None
-    """The marker type if this is a control batch whose record is kept; otherwise None."""
+    """The marker type if this is a control batch whose record is kept, or None otherwise."""
     records: Sequence[tuple[Record, str]] = ()
-    """Each record with its reason; empty unless `Judge` was created with `explains=True`."""
+    """Pairs of a record and its reason. Empty unless `Judge` was created with `explains=True`."""
 
 
 class Judge:
@@ -283,7 +283,7 @@ class Judge:
         return Verdict(compacted, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the batch's delete horizon, or a new one if it has none. Returns None if the format has none."""
+        """Return the batch's delete horizon, or else a new one, or None if the format has no delete horizons."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

@@ -69,7 +69,7 @@ class Conversion:
         """The formats of the input."""
         self.limits = limits
         self.skip = skip
-        """Called with the error of each part that can't be read; None to raise the first error."""
+        """Called with the error of each part that can't be read. If None, the first error is raised."""
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODEC_NAMES)))
         if codec is not None and codec not in known:
             where = f"in {self.to.name}" if self.to else "in any format"

@@ -21,7 +21,7 @@ from tagwire.text_format import count
 _WINDOW: Final = 1 << 19
 """The number of bytes that sequential readers read at once. They fit into a core's cache."""
 JUMP: Final = 1 << 12
-"""The number of bytes read after a jump to a position away from the cached bytes."""
+"""The number of bytes to read at once after a jump to a position outside the cached bytes."""
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:

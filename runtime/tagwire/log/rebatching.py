@@ -293,7 +293,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """How often conversion lost one field (such as `records[].headers[]`) for one reason, and the first loss."""
+    """How often a conversion lost a field (such as `records[].headers[]`) for the same reason, and the first loss."""
 
     path: str
     reason: str

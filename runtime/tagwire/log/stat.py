@@ -121,7 +121,7 @@ def stat(
 
 
 def _count_batches(found: SegmentStat, batch: RecordBatch, count: int) -> None:
-    """Add `count` batches like `batch` to the statistics `found`."""
+    """Count `count` batches with the same attributes as `batch` in the statistics `found`."""
     found.batches += count
     found.formats[batch.format] += count
     found.codecs[batch.compression] += count

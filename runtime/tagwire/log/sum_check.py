@@ -18,7 +18,7 @@ from tagwire.wire.checksums import POLYNOMIALS, extended
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK
-"""The maximum size of a range that is read completely, in bytes."""
+"""The maximum size in bytes of a range whose checksum is computed from all its bytes, not from sums of blocks."""
 _ONE: Final = 1 << 31
 _X: Final = 1 << 30
 

@@ -141,7 +141,7 @@ def reject_existing(target: Path) -> None:
 
 
 def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
-    """Raise LogPathError if a target is a source folder or inside one, even via links. The error calls it `what`."""
+    """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names it in the error."""
     read = set(_identities(sources))
     for target in targets:
         real = Path(os.path.realpath(target))  # Path.resolve fails if links form a loop

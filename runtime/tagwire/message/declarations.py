@@ -34,7 +34,7 @@ class ComputedField(DeclaredField):
 
 
 class ClassDoc:
-    """The docstring of a data class, to which the documentation of the fields is added on access."""
+    """The docstring of a data class. On access, the documentation of the fields is added to it."""
 
     __slots__ = ("text",)
 

@@ -65,7 +65,7 @@ class FieldRow:
 
     - `name`: the attribute's name. `spec_name` and `type` are the field's name and type in the spec.
     - `owner`: the class that declares the field.
-    - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
+    - `flexible`: the versions in which the field has compact lengths, or None for the message's flexible versions.
     - `own_default`: the default as declared; for a UUID, an int.
     - `record_formats`: for each range of the message's versions, the format of the field's records.
     - `struct`: the class of the field's value or elements. `enum` is the enum of the field's numbers.
@@ -233,7 +233,7 @@ class OptionalFields:
 
 
 def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
-    """Return the key fields that array elements have in a version, or empty if keys need not be unique."""
+    """Return the key fields that array elements have in a version, or () if keys need not be unique."""
     rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
     inner = row.struct_version(version)
     return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])
