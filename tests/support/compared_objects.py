@@ -1,4 +1,4 @@
-"""Compare the native engine's methods of objects with the Python functions that they replace.
+"""Compare native methods of message objects with the Python functions that they replace.
 
 The Python functions are loaded a second time from `tagwire.message.struct_class`. Each nested struct is also compared
 separately, because it may use native methods.

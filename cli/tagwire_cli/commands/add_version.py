@@ -98,7 +98,7 @@ def edit(
 
     settings = load_project()
     path = _path(settings, message)
-    # Look up the spec set by the folder, because the spec may be a symbolic link to a file outside the set.
+    # Find the spec set from the folder, because the spec may be a symbolic link to a file outside the set.
     spec_set = settings.set_of(path.parent)
     plan = planned(
         path,

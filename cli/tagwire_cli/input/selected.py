@@ -1,6 +1,6 @@
 """Read the input of `get` and `set`: a message or a stream of frames.
 
-For frames of other APIs, `get` prints nothing, and `set` copies them unchanged.
+If a frame has a different API, `get` prints nothing for it, and `set` copies it unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _SECONDS: Final = 0.1
-"""Minimum seconds between drawings of a bar."""
+"""Minimum seconds between two updates of a progress bar."""
 
 _bars: Final[list["Progress"]] = []
 

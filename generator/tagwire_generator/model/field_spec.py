@@ -102,7 +102,7 @@ class FieldSpec:
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null must be the default, because it is encoded by omitting the field (TW511)."""
+        """Whether the default must be null, because a null field is omitted when encoding (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property

@@ -22,7 +22,7 @@ _ERRORS = ("raise", "null", "column")
 
 
 class ColumnOptions(NamedTuple):
-    """The options that determine a decoder or encoder. Objects serve as cache keys."""
+    """The options that determine a decoder or encoder. Instances are used as cache keys."""
 
     message: type[Message]
     versions: tuple[int, ...]

@@ -138,7 +138,7 @@ class LayoutWriter(ValueWalk):
         from tagwire.wire.compression import compress
 
         data = bytearray()
-        # The size is known only after compression.
+        # Even to count bytes, write them: their compressed size is unknown before.
         sink, self.sink = self.sink, bytearray
         self.value(item.type, value, data)
         self.sink = sink

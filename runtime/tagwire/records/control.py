@@ -34,7 +34,7 @@ CONTROL_TYPES: Final = {
     5: ("kraft_version", "KRaftVersionRecord"),
     6: ("kraft_voters", "VotersRecord"),
 }
-"""For each type number, the name of the marker type and the name of the message in its value."""
+"""For each type number, the name of the marker type, and the name of the message in the value of such a record."""
 
 
 class ControlRecord:

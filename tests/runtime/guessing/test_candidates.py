@@ -183,7 +183,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # The candidate's cost is higher than the 16 bits of a two-byte input, so the match may be a coincidence.
+    # The candidate costs more bits than the 16 bits of the input, so the match may be a coincidence.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

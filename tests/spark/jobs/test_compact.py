@@ -159,7 +159,7 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
     every: tuple[dict[str, Any], ...] = (
         {"now": NOW, "include_active": True},
         {"now": NOW, "include_active": True, "segment_bytes": 100},  # too small for two segments with records
-        {"now": OLD, "min_compaction_lag_ms": 2},  # copies all segments of `rolled-0`
+        {"now": OLD, "min_compaction_lag_ms": 2},  # compacts nothing, so it copies all segments of `rolled-0`
         {"now": OLD + 4, "min_compaction_lag_ms": 2},  # copies the last two segments
     )
     for name, rules in zip("abcd", every, strict=True):

@@ -62,7 +62,7 @@ class Document:
 
 
 def path_of(uri: str) -> Path:
-    """Return the path of a file URI. Unsaved documents have other URIs, for which this returns a relative path."""
+    """Return the path of a file URI; for any other URI, such as that of an unsaved document, a relative path."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return Path(path).resolve() if path else Path("untitled:", unquote(urlsplit(uri).path).strip("/") or "new")
 

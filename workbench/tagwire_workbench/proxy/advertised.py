@@ -1,8 +1,8 @@
 """Rewrite the addresses and API versions that servers advertise, so that clients stay connected through the proxy.
 
 A struct contains an address if it has a string `host`, an integer `port`, and a field whose name ends with `_id`. If
-the responses of an API contain addresses, the proxy hides the versions that the package doesn't have from clients,
-because it couldn't rewrite the addresses in them.
+the responses of an API contain addresses, the proxy hides from clients the versions that the package doesn't
+have, because it couldn't rewrite the addresses in them.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return whether this call had an effect.
+    Return whether C now constructs them.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
