@@ -15,7 +15,7 @@ HEARTBEAT = bytes.fromhex("0267 00000007 0268 00 00")
 """The bytes of a HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tagged fields."""
 
 NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatRequest", "ApiVersionsResponse")
-"""The messages to encode and decode. The first use of MetadataRequest imports a module for its UUID field while threads run."""
+"""The messages to use. The first use of MetadataRequest imports a module for its UUID field while threads run."""
 
 
 def call_of(name: str) -> Callable[[], object]:

@@ -2,7 +2,8 @@
 
 As long as no bytes are missing, each frame's size leads to the next frame. This still works if all missing bytes belong
 to a single frame whose size is known. After any other gap, the module searches for a size and a plausible header. The
-frame found in this way must be followed by another such header or by the end of a segment. Skipped bytes are reported as `LostBytes`.
+frame found in this way must be followed by another such header or by the end of a segment. Skipped bytes are reported
+as `LostBytes`.
 
 The search reads each byte once, and never keeps more bytes in memory than the size of the largest frame.
 """
