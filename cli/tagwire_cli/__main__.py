@@ -55,7 +55,7 @@ def _run() -> None:
 
 
 def _escape_unencodable_output() -> None:
-    """Make standard output escape characters that it can't encode, such as those of a path that isn't UTF-8."""
+    """Make standard output escape characters that it can't encode, such as in a path that is not UTF-8."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

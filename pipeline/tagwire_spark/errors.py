@@ -58,7 +58,7 @@ _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTAT
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
-"""Lines in a Spark error message that begin with one of these texts don't name the cause of the error."""
+"""Lines in a Spark error message that begin with one of these strings don't name the cause of the error."""
 _WAITING: Final = "Exception thrown in awaitResult"
 """Lines in a Spark error message that end with this text don't name the cause of the error."""
 

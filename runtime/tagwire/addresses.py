@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.text_format import shown
+from tagwire.text_format import shown, whole_number
 
 LOOPBACK: Final = "127.0.0.1"
 _PORTS: Final = range(1 << 16)
@@ -32,11 +32,11 @@ class Address(NamedTuple):
         """Parse `HOST:PORT`. If `host` is given, `text` may be just a port. Raises AddressError for invalid text."""
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
-        is_number = number.isascii() and number.isdigit() and len(number) <= 5
-        if not name or not is_number or int(number) not in _PORTS:
+        port = whole_number(number)
+        if not name or port is None or port not in _PORTS:
             expected = "PORT or HOST:PORT" if host else "HOST:PORT"
             raise AddressError(f"expected an address {expected} with a port up to 65535, got {shown(text)}")
-        return cls(name, int(number))
+        return cls(name, port)
 
 
 def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:

@@ -17,7 +17,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from tagwire.errors import TagwireError
-from tagwire.text_format import shown
+from tagwire.text_format import shown, whole_number
 
 __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
@@ -84,8 +84,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     if not found["r"].startswith(nonce) or found["r"] == nonce:
         wanted = f"a nonce that begins with {shown(nonce)} and is longer"
         raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['r'])}")
-    is_number = found["i"].isascii() and found["i"].isdigit() and len(found["i"]) < 10
-    iterations = int(found["i"]) if is_number else 0
+    iterations = whole_number(found["i"]) or 0
     if not 0 < iterations <= _MOST_ITERATIONS:
         wanted = f"an iteration count from 1 to {_MOST_ITERATIONS}"
         raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['i'])}")

@@ -1,6 +1,6 @@
-"""Short forms of values, for error messages and annotated dumps.
+"""Short forms of values, for error messages and annotated dumps, and numbers in untrusted text.
 
-These functions always return short texts and never raise errors, so a report about a bad value never fails.
+These functions never raise errors, so a report about a bad value never fails.
 """
 
 from collections.abc import Iterable
@@ -13,6 +13,11 @@ def count(number: int, noun: str) -> str:
     """Format a number with a noun: `1 spec`, `2 specs`, `2 losses`, `2 batches`."""
     ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number} {noun}{ending}"
+
+
+def byte_count(number: int) -> str:
+    """Format a number of bytes: `1 byte`, `2 bytes`."""
+    return count(number, "byte")
 
 
 def a_kind(kind: str) -> str:
@@ -111,6 +116,15 @@ def near(name: object, names: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` if one of `names` is similar to `name`, else ""."""
     text = suggestion(name, names, "")
     return f"; {text}" if text else ""
+
+
+def whole_number(text: str) -> int | None:
+    """Parse a string of 1 to 19 ASCII digits as a number; return None for any other string.
+
+    `int` also accepts signs, blanks, underscores and digits of other scripts, and raises an error for thousands of
+    digits.
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
 def ranges(numbers: list[int]) -> str:

@@ -4,20 +4,13 @@ from typing import Any, Final
 
 import click
 
+from tagwire.text_format import whole_number
+
 _LONGEST: Final = 1_000_000
 """The longest timeout in seconds (about eleven days).
 
 Operating systems support timeouts of up to about 24 days.
 """
-
-
-def whole_number(text: str) -> int | None:
-    """Parse a string of 1 to 19 ASCII digits as a number; return None for any other string.
-
-    `int` also accepts signs, blanks, underscores and digits of other scripts, and raises an error for thousands of
-    digits.
-    """
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
 class VersionNumber(click.ParamType):  # type: ignore[type-arg]

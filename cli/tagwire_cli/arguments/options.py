@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
+from tagwire.text_format import whole_number
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.numbers import whole_number
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits

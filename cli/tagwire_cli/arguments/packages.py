@@ -15,8 +15,7 @@ import click
 import tagwire
 from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES, kafka_messages
-from tagwire.text_format import suggestion
-from tagwire_cli.arguments.numbers import whole_number
+from tagwire.text_format import suggestion, whole_number
 from tagwire_cli.output.echo import say_verbose
 from tagwire_generator.project.resources import find_root, has_specs
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from tagwire.text_format import suggestion
-from tagwire_cli.arguments.numbers import whole_number
+from tagwire.text_format import suggestion, whole_number
 from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say, say_patch
 

@@ -13,7 +13,7 @@ from tagwire.captures import CapturedFrame
 from tagwire.errors import DecodeError
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
-from tagwire_cli.arguments.numbers import whole_number
+from tagwire.text_format import whole_number
 from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.captures import frames_in
 

@@ -14,8 +14,7 @@ import click
 
 from tagwire.errors import TagwireError
 from tagwire.frames.error_codes import error_register
-from tagwire.text_format import near, suggestion
-from tagwire_cli.arguments.numbers import whole_number
+from tagwire.text_format import near, suggestion, whole_number
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame

@@ -111,7 +111,7 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
 
 def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if given_name(report.file) in ("", "standard input"):  # there is no file to name as the location
+    if given_name(report.file) in ("", "standard input"):  # the report names no file
         return result
     location: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:

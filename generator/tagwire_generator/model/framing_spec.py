@@ -56,7 +56,7 @@ class FramingSpec:
     With "rest", no length is encoded: the value consists of all remaining bytes.
     """
     count: str = ""
-    """How the number of elements of an array is encoded. The possible values are those of `length`."""
+    """How an array's number of elements is encoded. The possible values are the same as for `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""

@@ -22,7 +22,6 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import DEFAULT_SPECS, SETTINGS_FILE, find_root
 from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
 
-_FILE: Final = SETTINGS_FILE
 _DEFAULT_SET: Final = {"specs": DEFAULT_SPECS, "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
 _OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
@@ -108,12 +107,12 @@ class Settings:
     def project_sets(self) -> tuple[SpecSet, ...]:
         """Return all spec sets, for commands called without arguments. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
-            text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
+            text = f"no [[tool.tagwire.sets]] in {SETTINGS_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
         for number, spec_set in enumerate(self.sets, 1):
             if not spec_set.specs.is_dir():
                 text = f"`specs` is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
-                raise _error(self.root / _FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
+                raise _error(self.root / SETTINGS_FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
         return self.sets
 
     @property
@@ -143,7 +142,7 @@ def load(root: Path) -> Settings:
     Raises SettingsError for unreadable files, unknown keys, invalid values, and overlapping packages.
     """
     root = root.resolve()
-    file = root / _FILE
+    file = root / SETTINGS_FILE
     section = _section(file)
     _reject_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
     rows = section.get("sets", [_DEFAULT_SET])
@@ -227,7 +226,7 @@ def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
     if not isinstance(value, str) or not value or not value.isprintable():
         raise _error(file, f"{where}: `{key}` is {_found(value)}; it must be the path of a {what}")
     if PurePath(value).is_absolute():
-        raise _error(file, f"{where}: `{key}` is the absolute path {value!r}; write it relative to {_FILE}")
+        raise _error(file, f"{where}: `{key}` is the absolute path {value!r}; write it relative to {SETTINGS_FILE}")
     return Path(os.path.normpath(file.parent / value))
 
 
@@ -235,7 +234,7 @@ def _output(file: Path, where: str, value: object) -> Path:
     """Return a folder inside the project. Any other folder is an error, because stale files in it would be deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
-        text = f"{where}: `output` is {_found(value)}, outside of the folder of {_FILE}"
+        text = f"{where}: `output` is {_found(value)}, outside of the folder of {SETTINGS_FILE}"
         raise _error(file, f"{text}; give a folder within it, or use --output on the command line")
     return folder
 

@@ -46,7 +46,7 @@ F = TypeVar("F", bound=_Found)
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
     """Return the findings with lines and columns in the spec files. A finding without a `Spot` is returned unchanged.
 
-    `texts` maps spec files to their texts. `shared` maps shared structs to their files.
+    `texts` maps spec files to their contents. `shared` maps shared structs to their files.
     """
     positions = _Positions(texts, shared or {})
     return tuple(map(positions.placed, findings))

@@ -79,7 +79,7 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 
 
 def registers_among(specs: Iterable[bytes]) -> Registers:
-    """Return the registers among spec texts. Errors in the texts are not reported."""
+    """Return the registers in a list of specs. Errors in the specs are not reported."""
     return _found(("", data) for data in specs)
 
 

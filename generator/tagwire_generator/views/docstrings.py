@@ -98,7 +98,7 @@ def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
-    """Return a sentence with the deprecated versions of a message and the reason, or "" if there is no reason."""
+    """Return a sentence that names the deprecated versions of a message and the reason, or "" if none is deprecated."""
     if spec.deprecated is None:
         return ""
     is_all = spec.discouraged == spec.valid_versions

@@ -14,7 +14,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.names import partition_name
 from tagwire.records import FormatError, FormatSet
 from tagwire.records.format_set import AUTO, format_set
-from tagwire.text_format import shown
+from tagwire.text_format import shown, whole_number
 from tagwire_spark.columns.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.columns.codec import Decoding, decoding
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
@@ -350,11 +350,12 @@ def _limits(options: Options) -> Limits:
     """Parse the option `limits` for decoding: `name=number,name=number`."""
     values = {}
     for part in options.names("limits") or ():
-        name, _, number = part.partition("=")
-        if name.strip() not in Limits.__slots__ or not number.strip().isdecimal() or len(number) > 20:
+        name, _, text = part.partition("=")
+        number = whole_number(text.strip())
+        if name.strip() not in Limits.__slots__ or number is None:
             known = ", ".join(Limits.__slots__)
             raise invalid(f"Option limits: expected name=number, where name is one of {known}, got {shown(part)}.")
-        values[name.strip()] = int(number)
+        values[name.strip()] = number
     return Limits(**values) if values else DEFAULT_LIMITS
 
 

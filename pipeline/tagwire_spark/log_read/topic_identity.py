@@ -47,7 +47,7 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
 
 
 def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends: Ends, *, fails: bool) -> Ends:
-    """Return `ends`, the end offsets of a micro-batch, without those of recreated topics.
+    """Return `ends`, the end offsets of a micro-batch, without the partitions of recreated topics.
 
     A restarted stream plans its last micro-batch again. If a topic was recreated in the meantime, its old end offsets
     are meaningless. Raises PipelineError like `check_same`.

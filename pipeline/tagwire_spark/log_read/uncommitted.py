@@ -108,7 +108,7 @@ def check_abort(
 ) -> None:
     """Raise PipelineError if an abort marker is missing from the index and the transaction has records.
 
-    `producer_id` and `offset` are those of the marker. `of_logs` caches the transactions found in each folder's
+    `producer_id` and `offset` come from the marker. `of_logs` caches the transactions found in each folder's
     batches. Raises LogError if the log can't be read.
     """
     folder = folder_name(split.file)

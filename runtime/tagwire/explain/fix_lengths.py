@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from tagwire.text_format import whole_number
 from tagwire.wire.checksums import checksum
 from tagwire.wire.types import WIRE_TYPES, IntegerType
-from tagwire.wire.varint import to_zigzag, uvarint_bytes
+from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
@@ -71,8 +72,8 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
             line.data = _CODES[code or "int32"](count)
     elif line.type == "tagged fields":
         line.data = uvarint_bytes(_tags(line, following))
-    elif words[0] == "tag" and last.isascii() and last.isdigit() and len(last) <= 10:
-        line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, following)))
+    elif words[0] == "tag" and (tag := whole_number(last)) is not None and tag <= UVARINT_MAX:
+        line.data = uvarint_bytes(tag) + uvarint_bytes(_size(_in_struct(line, line.path, following)))
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:

@@ -46,7 +46,7 @@ class Redaction:
         return self.message(cls, frame, version, offset=body)
 
     def response(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """Redact a response frame that has no size prefix. `api_key` and `version` are those of its request."""
+        """Redact a response frame that has no size prefix. `api_key` and `version` come from its request."""
         cls = self._registry.response(api_key)
         if cls.FALLBACK is not None:
             version = self._registry.decode_response(frame, api_key, version).version

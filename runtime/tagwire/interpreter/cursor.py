@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tagwire.errors import DecodeError, LimitError
 from tagwire.layout import Layout, LengthCode, Type
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.text_format import byte_count
 from tagwire.wire.varint import UVARINT_MAX, from_zigzag
 
 if TYPE_CHECKING:
@@ -149,11 +150,6 @@ def dotted(path: list[str | int]) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
-
-
-def byte_count(count: int) -> str:
-    """Format a number of bytes, as in `1 byte` or `2 bytes`."""
-    return "1 byte" if count == 1 else f"{count} bytes"
 
 
 def _as_int32(value: int) -> int:

@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
-from tagwire.interpreter.cursor import LayoutCursor, byte_count
+from tagwire.interpreter.cursor import LayoutCursor
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
+from tagwire.text_format import byte_count
 
 CHECKSUM_STARTS = ""
 """The key under which a struct's values (see `Scopes`) include the positions of checksums. No field has this name."""

@@ -14,7 +14,6 @@ alternatives. Keys may repeat. Bytes may follow the message.
 from struct import unpack_from
 from typing import Any
 
-from tagwire.interpreter.cursor import byte_count
 from tagwire.interpreter.framed_cursor import CHECKSUM_STARTS, Good, Scopes, lookup
 from tagwire.interpreter.tag_sections import TagSectionReader
 from tagwire.interpreter.value_rules import Keys
@@ -37,6 +36,7 @@ from tagwire.layout import (
 )
 from tagwire.limits import Limits
 from tagwire.sensitive import hides
+from tagwire.text_format import byte_count
 from tagwire.wire.scalars import empty_object
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag

@@ -7,10 +7,10 @@ are kept as bytes, within the limits.
 from struct import unpack_from
 from typing import Any
 
-from tagwire.interpreter.cursor import byte_count
 from tagwire.interpreter.framed_cursor import Scopes
 from tagwire.interpreter.ruled_cursor import RuledCursor, TagFields
 from tagwire.layout import Item, OptionalBuffer, TaggedSection
+from tagwire.text_format import byte_count
 from tagwire.wire.unknown_tags import NO_TAGS
 
 

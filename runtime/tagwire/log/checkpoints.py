@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from tagwire.log.errors import reject
 from tagwire.log.indexes import read_file
-from tagwire.text_format import count
+from tagwire.text_format import count, shown, whole_number
 
 _RULE: Final = "TWL241"
 _VERSION: Final = 0
@@ -152,13 +152,10 @@ def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _number(path: Path, at: int, text: str) -> int:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+    if whole_number(text.removeprefix("-")) is None:
         _reject(path, at, text, "a number")
     return int(text)
 
 
 def _reject(path: Path, at: int, line: str, expected: str) -> NoReturn:
-    from tagwire.text_format import shown
-
     reject(str(path), _RULE, at, shown(line), expected)

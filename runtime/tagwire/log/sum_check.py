@@ -8,11 +8,11 @@ the file is divided into blocks and read only once, and the checksum of all byte
 from array import array
 from typing import Final, NamedTuple
 
-from tagwire.interpreter.cursor import byte_count
 from tagwire.log.errors import LogError, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.records import Format
 from tagwire.records.header_positions import LONGEST, ChecksumPosition
+from tagwire.text_format import byte_count
 from tagwire.wire.checksums import POLYNOMIALS, extended
 
 _BLOCK_BITS: Final = 12

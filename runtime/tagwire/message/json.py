@@ -26,7 +26,7 @@ from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
 from tagwire.message.struct_class import Struct, made_of
 from tagwire.sensitive import HIDDEN, hides, without_frames
-from tagwire.text_format import got, shown, suggestion
+from tagwire.text_format import got, shown, suggestion, whole_number
 from tagwire.wire.types import WIRE_TYPES, WireType
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
@@ -302,8 +302,8 @@ class _Reader:
             self.fail(f"expected a JSON object that maps tags to base64 strings, got {self.got(obj)}")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
-            tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
-            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # rejects "07", which would overwrite tag 7
+            tag = whole_number(key) if isinstance(key, str) else None
+            if tag is None or tag > UVARINT_MAX or str(tag) != key:  # rejects "07", which would overwrite tag 7
                 self.fail(f"expected a tag (a decimal string, 0 to {UVARINT_MAX}), got {self.got(key)}")
             tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()

@@ -17,6 +17,7 @@ from tagwire.records import record_items
 from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
+from tagwire.text_format import byte_count
 from tagwire.wire.compression import DecompressionError, decompress_in_place
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ class Walk:
             return None
         least, left = self.format.least, self.end - self.pos
         if not 0 <= count * least <= left:
-            from tagwire.interpreter.cursor import byte_count
-
             expected = f"0 to {left // least}, because the batch has only {byte_count(left)} left"
             self.reader.fail(f"a count of {count}", expected, self.pos)
         return int(count)

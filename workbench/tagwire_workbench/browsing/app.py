@@ -14,7 +14,7 @@ from textual.widgets import Footer, Input, Static
 from tagwire.errors import TagwireError
 from tagwire.explain.names import name_note
 from tagwire.frames.registry import Registry
-from tagwire.text_format import count, printable
+from tagwire.text_format import count, printable, whole_number
 from tagwire_cli.explaining.explained import facts_of
 from tagwire_cli.input.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.byte_view import ByteView, width_next_to
@@ -270,7 +270,8 @@ class Browser(App[None]):
             self.apply_filter("")
 
     def _go_to_number(self, text: str) -> bool:
-        entry = self.listing.entry_of(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
+        number = whole_number(text)
+        entry = None if number is None else self.listing.entry_of(number)
         if entry is None:
             self.notify(f"no entry has number {text!r}", severity="error", markup=False)
             return False

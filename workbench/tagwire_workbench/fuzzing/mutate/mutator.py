@@ -108,7 +108,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), error, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
-        """Change a random place of an input, or of a seed if `read` is None (unknown message); may break rules."""
+        """Change a random place in an input, or in a seed if `read` is None (unknown message)."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)
