@@ -91,7 +91,7 @@ _COMMIT: Final = "commit"
 
 
 class Kept(NamedTuple):
-    """The last record that was written for a key. It contains the key's current value."""
+    """A key's current value, or a value whose transaction is still open."""
 
     offset: int
     entry: Entry

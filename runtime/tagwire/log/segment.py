@@ -144,7 +144,7 @@ class Segment:
         return start
 
     def sibling(self, kind: str) -> Path | None:
-        """Return the path of the segment's file with the extension `kind` ("index"), or None if there is none."""
+        """Return the path of the segment's file with an extension, such as "index", or None if there is none."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None

@@ -141,7 +141,7 @@ def reject_existing(target: Path) -> None:
 
 
 def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
-    """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names it in the error."""
+    """Raise LogPathError if a target is a source folder or inside one, even via links. `what` describes the sources."""
     read = set(_identities(sources))
     for target in targets:
         real = Path(os.path.realpath(target))  # Path.resolve fails if links form a loop
@@ -157,7 +157,10 @@ def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
 
 
 def publish(partial: Path, target: Path) -> None:
-    """Rename a finished folder to `target`. Raises LogPathError if `target` is a nonempty folder, or else OSError."""
+    """Rename a finished folder to `target`. Raises LogPathError if `target` is a nonempty folder.
+
+    Raises OSError for all other failures.
+    """
     try:
         partial.rename(target)
     except OSError as error:

@@ -257,7 +257,7 @@ def _empty(cls: type[S]) -> S:
 
 
 def owned(value: Any) -> Any:
-    """Convert all memoryviews in `value` to bytes, because memoryviews can't be copied or pickled."""
+    """Return `value` with its memoryviews converted to bytes, because memoryviews can't be copied or pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):

@@ -56,7 +56,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # In these layouts, a single bytes field contains all records. Decode it as a view, so that they aren't copied.
+    # Except in message set formats, a single bytes field contains all records. Decode it as a view, to avoid a copy.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)

@@ -107,7 +107,7 @@ class HeaderPositions:
         return items[: next(at for at, item in enumerate(items) if item.name == name)]
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
-        """Return the length field of the batch at `pos` and its end position, or None if the header is truncated."""
+        """Return the length of the batch at `pos` and where that field ends, or None if the header is truncated."""
         if self.length_at is None or self._code is None:
             return self._length_by_layout(header, pos)
         begin = pos + self.length_at

@@ -113,10 +113,10 @@ def convert_records(
 
     `to` is the new record format, or a message version that uses this format. `version` and `format` describe the
     current records, as in `decode_records`. Batches that already have the new format are not changed. In a response,
-    batches of older formats are not changed either. If any batch is converted, a truncated batch is left out, and so
-    are batches that the new format can't represent (markers, empty batches). Such batches are reported as losses. Other
-    fields are copied unchanged. With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for
-    invalid records, and the same errors as `decode_records`.
+    batches of older formats are not changed either. Batches that the new format can't represent (markers, empty
+    batches) are left out, and so is a truncated batch if another batch of its field changes. They are reported as
+    losses. Other fields are copied unchanged. With `on_loss="error"`, the first loss raises EncodeError. Raises
+    DecodeError for invalid records, and the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
