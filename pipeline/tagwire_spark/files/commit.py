@@ -267,7 +267,7 @@ def opened(
 ) -> Generator[FileBytes]:
     """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
 
-    Raises PipelineError if the file has changed since planning, and LogPathError if it can't be opened.
+    Raises PipelineError if the file has changed since planning, and LogPathError if it can't be read.
     """
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)

@@ -37,7 +37,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
     """Yield a scan of the split's file, the position of the split's first batch, and the last offset before it.
 
     The offset is NO_OFFSET if it is unknown. Raises PipelineError if the file has changed since planning, LogPathError
-    if it can't be opened, and LogError for damage.
+    if it can't be read, and LogError for damage.
     """
     hint = split.hint or _start_hint(split, query)
     first = hint[0] if hint else 0

@@ -190,7 +190,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # With read_committed, `log.end` is the start of the first open transaction. It can be below the stream's start.
+        # With read_committed, `log.end` can be the start of an open transaction, below the stream's start.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start

@@ -205,8 +205,8 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    A list has the headers of all transactional and control batches. Other headers can be missing. The last header is
-    that of the last batch read, and can occur twice. Raises LogError for damage, unless the query is permissive.
+    Headers of batches that are neither transactional nor control batches can be missing. Each list ends with the header
+    of the last batch read so far, which can occur twice. Raises LogError for damage, unless the query is permissive.
     Invalid bytes at the end of the log are ignored: they can be an unfinished batch.
     """
     read, segments = None, partition.segments

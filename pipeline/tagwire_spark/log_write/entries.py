@@ -80,7 +80,7 @@ def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record
     """Convert an entry to a record.
 
     `has_tombstones` means that the format has a tombstone flag. In other formats, a null value marks a tombstone, so
-    `tombstone` is dropped if it agrees with the value. Otherwise, it is kept, and encoding rejects the record.
+    `tombstone` is dropped if it agrees with the value. If it contradicts the value, encoding rejects the record.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):

@@ -42,7 +42,7 @@ class StagedSegment(NamedTuple):
     content: int
     """The `content_sum` of the records."""
     is_numbered: bool = False
-    """Whether the rows had no offsets. If so, the segment can be renumbered."""
+    """Whether the rows had no offsets. Only such a segment can be renumbered."""
     offset_positions: str | None = None
     """A file with the position of each batch's base offset, or None if the segment can't be renumbered."""
 
