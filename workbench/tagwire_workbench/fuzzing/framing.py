@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
-"""Size of an input's prefix, which is either the size of the rest of the input, or an API key and version."""
+"""Number of bytes in an input's prefix. It contains the size of the rest of the input, or an API key and version."""
 
 
 class FramingError(TagwireError, ValueError):

@@ -30,7 +30,7 @@ class _Scalar(NamedTuple):
     name: str
     pattern: str
     first: Sequence[str]
-    """Characters with which the scalar may begin, or "" for a scalar that may be empty."""
+    """Characters with which the scalar may begin. "" is one of them if the scalar may be empty."""
     make: Callable[[str], Any]
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_WAITING: Final = 1 << 26
 _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16
-"""Number of bytes to collect from small frames before they are written with one call."""
+"""Number of bytes of frames to wait for, for at most `_GATHERING` seconds. Fewer bytes are written with one call."""
 _GATHERING: Final = 0.02
 """Seconds to wait for more small frames. A write for each small frame would slow down the traffic."""
 _WRITER: Final = Path(__file__).with_name("writing.py")

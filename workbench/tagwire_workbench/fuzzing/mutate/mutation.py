@@ -37,6 +37,6 @@ class Mutation(NamedTuple):
     error: ExpectedError | None
     """The error that a decoder must report if `kind` is "invalid", or None for other kinds."""
     canonical: bool
-    """Whether encoding the decoded message gives exactly these bytes."""
+    """Whether encoding the decoded message gives exactly these bytes. Always False unless `kind` is "valid"."""
     message: type[Message]
     version: int

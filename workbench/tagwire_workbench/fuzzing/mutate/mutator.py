@@ -59,8 +59,9 @@ class Mutator:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
         `rule` is the rule that the result must break: one of `RULES` or `DIALECT_RULES`. If the message in `data` does
-        not allow the requested change, a seed is used instead. If no result fits in `max_size`, a mutation of the kind
-        "near" is truncated to this size. If `max_size` is None and no message allows the change, raises FramingError.
+        not allow the requested change, a seed is used instead. If no result fits in `max_size`, returns a mutation of
+        the kind "near", truncated to this size. If `max_size` is None and no message allows the change, raises
+        FramingError.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
