@@ -25,7 +25,7 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""Arrays and nullable structs are left empty if each byte of their input takes fewer bytes of memory than this."""
+"""Arrays stay empty and nullable structs null if each byte of their input takes fewer bytes of memory than this."""
 
 Path = tuple[str, ...]
 

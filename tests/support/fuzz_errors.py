@@ -64,7 +64,7 @@ def _version(sample: Sample) -> tuple[str, str, int]:
 
 
 def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[Sample, bytes]]:
-    """Damage samples of one message version until `share` different inputs are found, and yield them."""
+    """Damage samples of one message version, and yield up to `share` different inputs."""
     seen: set[bytes] = set()
     for sample in cycle(group):
         data = sample.data

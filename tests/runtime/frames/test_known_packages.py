@@ -1,4 +1,4 @@
-"""Check that only `known_packages` imports packages by name as a string, because import contracts can't see this."""
+"""Check that only `known_packages` names generated packages in strings, because import contracts can't see this."""
 
 import ast
 from pathlib import Path

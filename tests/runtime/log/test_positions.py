@@ -57,7 +57,7 @@ def by_loop(batches: Positions, offset: int) -> int:
 @example(in_a_row(made("v2", 0, 1, 5)), 1, "zeros")
 @example(in_a_row(made("v2", 0, 2, 5), made("v2", 1, 2, 5)), 2, "")  # the second batch repeats an offset
 def test_native_search(batches: Positions, offset: int, ending: str) -> None:
-    """If a batch is damaged, is not v2, or overlaps the previous batch's offsets, the search must return None."""
+    """The search must return None at a batch that is damaged, is not v2, or does not begin after the previous batch."""
     last = made("v2", 90, 2, 5).encode()
     end = {"": b"", "zeros": bytes(50), "cut": last[:-1], "bad": last[:-1] + b"\1"}[ending]
     found = Scan("x.log", encoded(batches) + end).first_with(offset)

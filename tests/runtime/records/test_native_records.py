@@ -181,7 +181,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_format_without_a_native_plan() -> None:
-    """The native engine can't make a plan for a format whose records have no offset deltas."""
+    """The native engine can't make a plan for records that have no offset deltas."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

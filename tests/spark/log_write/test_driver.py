@@ -393,7 +393,7 @@ def test_writes_that_are_rejected_before_they_begin(
 
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_a_write_that_was_ported_from_kafka(tmp_path: Path, is_stream: bool) -> None:
-    """A write ported from Kafka's sink must ignore connection options with a warning. `topic` overrides the column."""
+    """Connection options of Kafka's sink are ignored with a warning. The option `topic` overrides the column."""
     options: dict[str, Any] = {
         "kafka.bootstrap.servers": "broker:9092",
         "Kafka.acks": "all",

@@ -55,7 +55,7 @@ class PollRequest(Sample, metaclass=data_class):
 
 
 class PollResponse(Sample, metaclass=data_class):
-    """A response that always has header version 0. A request in an unknown version gets version 0, with error 35."""
+    """A response that always has header version 0. Unknown versions are answered in version 0, with error 35."""
 
     error_code: int = field("ErrorCode", "int16", "0+", default=0)
     names: Array[str] = field("Names", "[]string", "0+", default=())
