@@ -115,7 +115,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
     """Redact a response to `api`.
 
     `rivals` are the APIs of other requests with the same correlation ID. Raises TagwireError if the bytes can also be
-    read as a response to one of these APIs, but would be redacted differently.
+    read as a response to one of these APIs, but would be redacted differently, or if one of these APIs is unknown.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:

@@ -90,7 +90,7 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed. If no kind is clearly the best, return a list of possible kinds.
 
-    If the best guess is a request or record batches, and an error follows, the bytes before the error are explained.
+    If the best guess is a request or record batches with an error inside, the bytes before the error are explained.
     """
     shown = guess.clear
     best = guess.best
@@ -102,8 +102,8 @@ def explained(title: str, data: bytes, guess: Guess) -> Explained:
 def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]:
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    If the guess is unclear, the lines list the possible kinds of input instead. Each kind has a command, which contains
-    `options` and `file`.
+    If the guess is unclear, the lines list the likeliest kinds of input instead. If a command can name the bytes, each
+    kind has one, with `options` and either `file` or the bytes as hex.
     """
     if one.input:
         yield one.input

@@ -38,7 +38,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Matches strings that look like the output for a null or for bytes, such as `<null>` and `<0aff>`."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes that are printed only for the records that have them, even if the whole batch has the attribute."""
+"""Attributes that are printed only for the records that have them, even if they are set in the batch's attributes."""
 
 
 class DumpOptions(NamedTuple):

@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""The word that specs use to say that a field takes all remaining bytes of a struct."""
+"""The word in specs for all remaining bytes of a struct: a field takes them, or holds their length (`lengthOf`)."""
 
 
 @dataclass(frozen=True, slots=True)

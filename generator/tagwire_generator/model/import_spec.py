@@ -59,7 +59,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Return a copy of `struct` with versions of the importing spec. It belongs to the shared struct `owner`."""
+    """Return a copy of `struct`, which belongs to the shared struct `owner`, with versions of the importing spec."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
