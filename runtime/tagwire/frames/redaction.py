@@ -1,7 +1,7 @@
 """Redact frames: sensitive fields get empty values, everything else stays.
 
 Redact a capture before you attach it to a bug report. `tagwire.select` rewrites the bytes: it adjusts lengths and
-counts, and leaves all other bytes unchanged.
+counts, and leaves all other bytes unchanged, except those of sensitive fields.
 """
 
 from collections.abc import Iterator

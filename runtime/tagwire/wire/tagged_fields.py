@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
     """Return (tag, end of the data, start of the data) for the field at `pos`.
 
-    Raises UnreadableBytes if the tag is not above `last`, the previous tag.
+    Raises UnreadableBytes for invalid bytes, such as a tag that is not above `last`, the previous tag.
     """
     tag = buf[pos]
     pos += 1
@@ -37,7 +37,10 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a tag section whose tags are all unknown. `first` is the first byte of its field count, before `pos`."""
+    """Read a tag section whose tags are all unknown.
+
+    `first`, the byte before `pos`, begins the field count. It must not be 0: callers use NO_TAGS for an empty section.
+    """
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)
@@ -104,8 +107,8 @@ class OptionalFieldsBuffer:
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
         """Return (tag, end of the value, start of the value) for the entry at `pos`.
 
-        At the end of the buffer, the tag is -1, and both positions are the end of the buffer. Raises UnreadableBytes if
-        the tag is not above `last`, the previous tag.
+        At the end of the buffer, the tag is -1, and both positions are the end of the buffer. Raises UnreadableBytes
+        for invalid bytes, such as a tag that is not above `last`, the previous tag.
         """
         size = buf[pos]
         pos += 1

@@ -27,7 +27,7 @@ enum tw_stage {
 };
 
 typedef struct {
-    tw_reader r;           /* the position and the remaining limits. After an error, the error's position */
+    tw_reader r;           /* the position and the remaining limits; after an error, those at the error */
     int64_t depth;         /* how many more levels of nested structs the limits allow */
     tw_spans spans;
     int has_known_tags;    /* whether a known tagged field was read, even if it had its default value */
