@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem, without_repeats
+from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions

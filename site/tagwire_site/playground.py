@@ -206,7 +206,7 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
 
     If there is a `released` spec, also return the changes that break it.
     """
-    from tagwire_generator.diagnostics.problems import render
+    from tagwire_generator.problems import render
     from tagwire_generator.project import resources
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.reading.spec import read_data

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagwire.log.rules import RULES as LOG_RULES
-from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
-from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
+from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
+from tagwire_generator.rule_examples import EXAMPLES, example_lines
 from tagwire_site.rendering import render
 
 __all__ = ["ShownRule", "rule_pages"]

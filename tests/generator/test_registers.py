@@ -10,8 +10,8 @@ import tagwire_messages as messages
 from tagwire.errors import SpecError
 from tagwire_drafts import kip82_int
 from tagwire_drafts.kip82_int import ig_header_keys, kafka_header_keys
-from tagwire_generator.diagnostics.problems import RULES
 from tagwire_generator.pipeline import generate
+from tagwire_generator.problems import RULES
 from tagwire_generator.project.settings import load as load_settings
 from tagwire_generator.reading.spec import load, read_spec
 

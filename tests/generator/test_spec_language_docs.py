@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.diagnostics.problems import RULES
 from tagwire_generator.model.field_spec import ENTITY_TYPES
 from tagwire_generator.model.message_rules import KINDS
+from tagwire_generator.problems import RULES
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.spec_schema import schema
 

@@ -10,7 +10,7 @@ import tagwire_messages as messages
 from tagwire.explain.text import parse_annotated
 from tagwire.frames.known_packages import record_format
 from tagwire.records import format_names
-from tagwire_generator.diagnostics.problems import CHANGE_RULES, RULES
+from tagwire_generator.problems import CHANGE_RULES, RULES
 from tagwire_generator.syntax.spec_schema import schema
 from tagwire_generator.views.message_view import MessageView
 from tagwire_site.doc_pages import doc_pages, relinked

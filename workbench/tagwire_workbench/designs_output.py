@@ -21,7 +21,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
     Raises SpecError for a spec with errors.
     """
-    from tagwire_generator.diagnostics.problems import spec_error
+    from tagwire_generator.problems import spec_error
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import load_project
     from tagwire_generator.project.spec_files import SpecFile, find_specs

@@ -25,7 +25,7 @@ def command(rule_id: str | None) -> None:
       tagwire rule | grep tag
     """
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.diagnostics.problems import (
+    from tagwire_generator.problems import (
         CHANGE_RULES,
         DESIGN_RULES,
         RULES,
@@ -34,7 +34,7 @@ def command(rule_id: str | None) -> None:
         Rule,
         Severity,
     )
-    from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
+    from tagwire_generator.rule_examples import EXAMPLES, example_lines
 
     if rule_id is not None and rule_id.upper() in LOG_RULES:
         say(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")

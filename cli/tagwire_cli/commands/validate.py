@@ -16,7 +16,7 @@ from tagwire_cli.output.reports import of_problem, print_github, print_sarif, re
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
-    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.problems import Problem
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings
 
@@ -46,7 +46,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
       tagwire validate FooRequest.json FooResponse.json
       tagwire validate --json - < FooRequest.json
     """
-    from tagwire_generator.diagnostics.problems import without_repeats
+    from tagwire_generator.problems import without_repeats
     from tagwire_generator.project.settings import load_project
 
     settings = load_project()

@@ -1,6 +1,6 @@
 """Print spec problems and errors, as text with a position and a caret, or as JSON.
 
-The generator formats a problem as text (`tagwire_generator.diagnostics.problems`), and this module adds colors. rich is
+The generator formats a problem as text (`tagwire_generator.problems`), and this module adds colors. rich is
 imported only for terminals, so that commit hooks stay fast.
 """
 
@@ -17,7 +17,7 @@ from tagwire_cli.output.echo import PREFERENCES, say, say_error
 from tagwire_cli.paths import UnreadableFileError, given_name
 
 if TYPE_CHECKING:
-    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.problems import Problem
 
 __all__ = ["count", "is_coloured", "is_terminal", "print_error", "print_json", "print_problems", "summary"]
 
@@ -37,7 +37,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
     """Print problems with their source lines and carets, separated by blank lines."""
-    from tagwire_generator.diagnostics.problems import render
+    from tagwire_generator.problems import render
 
     stream = sys.stderr if err else sys.stdout
     rendered = [given_name(render(problem)) for problem in problems]
@@ -75,7 +75,7 @@ def print_error(error: TagwireError) -> int:
     """
     from tagwire.log.errors import LogError
     from tagwire.message.engines import EngineError
-    from tagwire_generator.diagnostics.problems import Problem
+    from tagwire_generator.problems import Problem
     from tagwire_generator.project.settings import SettingsError
 
     problems = [each for each in getattr(error, "problems", ()) if isinstance(each, Problem)]

@@ -59,7 +59,7 @@ def finding_text(finding: "Finding") -> str:
 
 def _positioned(finding: "Finding") -> str:
     """Format a finding like an error in a spec: with its position, the source line, and a caret."""
-    from tagwire_generator.diagnostics.problems import Problem, render
+    from tagwire_generator.problems import Problem, render
 
     problem = Problem(
         rule=finding.rule,

@@ -18,8 +18,8 @@ from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import given_name
 
 if TYPE_CHECKING:
-    from tagwire_generator.diagnostics.problems import Problem, Rule
     from tagwire_generator.evolution import Finding
+    from tagwire_generator.problems import Problem, Rule
 
 
 FORMATS: Final = ("text", "json", "github", "sarif")
@@ -94,7 +94,7 @@ def print_sarif(reports: Sequence[Report]) -> None:
 
 
 def _all_rules() -> dict[str, "Rule[Any]"]:
-    from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
+    from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
     return {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.model.message_rules import implied_headers
 from tagwire_generator.model.message_spec import MessageSpec
+from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs, without_imports

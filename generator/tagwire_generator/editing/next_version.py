@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_generator.diagnostics.problems import Problem, render
 from tagwire_generator.editing.field_position import NewField, field_list, new_entry
 from tagwire_generator.editing.spec_edit import SpecEdit, format_spec
 from tagwire_generator.evolution.check import Baseline
@@ -19,6 +18,7 @@ from tagwire_generator.evolution.lock import lost
 from tagwire_generator.evolution.spec_sources import SpecData, SpecReader, SpecSources
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.problems import Problem, render
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse

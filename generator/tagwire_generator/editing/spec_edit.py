@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import render
+from tagwire_generator.problems import render
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import normal_form, plain_tree

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.evolution.findings import Finding, invalid
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.spec_sources import SpecSources
 from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.reading.positions import placed
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from tagwire.versions import Versions
-from tagwire_generator.diagnostics.problems import CHANGE_RULES, Impact, Problem
 from tagwire_generator.evolution.witness import Proof
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import CHANGE_RULES, Impact, Problem
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire.versions import NONE, Versions
-from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.evolution.check import Baseline, Check
 from tagwire_generator.evolution.declared import tag_holder
 from tagwire_generator.evolution.field_matching import pair_up
@@ -19,6 +18,7 @@ from tagwire_generator.evolution.spec_sources import SpecSources
 from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.imports import without_imports
 from tagwire_generator.reading.register import registers_among

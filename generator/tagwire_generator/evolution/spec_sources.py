@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import (
     SpecData,

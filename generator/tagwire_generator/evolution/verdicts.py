@@ -13,7 +13,6 @@ from tagwire.layout import Layout
 from tagwire.message import Message
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
-from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import (
     StructPair,
@@ -28,6 +27,7 @@ from tagwire_generator.evolution.released import Released, RetiredTags, Stabilit
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import CHANGE_RULES
 from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")

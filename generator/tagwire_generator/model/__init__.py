@@ -9,7 +9,7 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.message_rules import KINDS, Kind
 from tagwire_generator.model.message_spec import Dialect, Fallback, MessageSpec, MessageSummary
 from tagwire_generator.model.struct_spec import StructSpec
-from tagwire_generator.model.violations import InvalidSpec, Violation
+from tagwire_generator.problems import InvalidSpec, Violation
 
 __all__ = [
     "ENTITY_TYPES",

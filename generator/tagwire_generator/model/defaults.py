@@ -7,11 +7,10 @@ from uuid import UUID
 
 from tagwire.text_format import suggestion
 from tagwire.wire.types import IntegerType, WireType, wire_type
-from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import NAME_RULE, attribute_name, is_name
-from tagwire_generator.model.violations import InvalidSpec, Violation
+from tagwire_generator.problems import InvalidSpec, Violation, named, quoted
 
 if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 from tagwire.text_format import near
 from tagwire.versions import NONE
 from tagwire.wire.types import RECORD_TYPES
-from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_spec import ENTITY_TYPES, MAX_DRAFT_TAG, FieldSpec
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, named, quoted
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec

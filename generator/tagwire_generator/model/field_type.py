@@ -7,9 +7,8 @@ from typing import Final
 from tagwire.text_format import suggestion
 from tagwire.wire.extensions import BLOCK_MAX
 from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType, wire_type
-from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
-from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
+from tagwire_generator.problems import InvalidSpec, Violation, enforce, quoted
 
 _NAMES: Final = {
     "boolean": "bool",

@@ -8,12 +8,11 @@ name, the nearest one is meant.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.framing_spec import REST, FramingSpec, codecs_violation
 from tagwire_generator.model.spec_names import is_format_name
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, quoted
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec

@@ -10,10 +10,9 @@ from typing import Final
 from tagwire.message.framing_table import CHECKSUMS, LENGTHS
 from tagwire.wire.compression import CODECS
 from tagwire.wire.types import RECORD_TYPES, IntegerType
-from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, quoted
 
 REST: Final = "rest"
 """The word in specs for all remaining bytes of a struct: a field takes them, or holds their length (`lengthOf`)."""

@@ -11,10 +11,9 @@ from typing import Any, Final, TypeVar
 
 from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.diagnostics.problems import named
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.struct_spec import StructSpec
-from tagwire_generator.model.violations import Violation, enforce
+from tagwire_generator.problems import Violation, enforce, named
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
 """Rules that are checked in each spec that imports a shared struct. Other rules are checked in its own spec."""

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.spec_names import NAME_RULE, is_name, snake_case
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, quoted
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec

@@ -24,7 +24,7 @@ from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.model.struct_rules import struct_violations
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
-from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
+from tagwire_generator.problems import InvalidSpec, Violation, enforce
 from tagwire_generator.project.options import SpecOptions
 
 Dialect = Literal["released", "draft"]

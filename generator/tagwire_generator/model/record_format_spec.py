@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tagwire.versions import Versions
-from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.spec_names import is_format_name
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, named, quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tagwire.wire.types import WIRE_TYPES, IntegerType
-from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
-from tagwire_generator.model.violations import Violation, enforce
+from tagwire_generator.problems import Violation, enforce, named, quoted
 
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
 _FIELD_PATH: Final = re.compile(r"(\*|[A-Z][A-Za-z0-9]{0,99})(\.[a-z][a-z0-9_]{0,99})+")

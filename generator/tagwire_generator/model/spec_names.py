@@ -9,8 +9,7 @@ from tagwire.message import Message
 from tagwire.text_format import suggestion
 from tagwire.wire.extensions import DECIMAL_MAX, TIMES
 from tagwire.wire.types import wire_type
-from tagwire_generator.diagnostics.problems import named, quoted
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, named, quoted
 
 if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec

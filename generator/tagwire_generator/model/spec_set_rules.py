@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from tagwire.text_format import near
 from tagwire.versions import Versions
-from tagwire_generator.diagnostics.problems import RULES, Problem, quoted
 from tagwire_generator.model.message_spec import MessageSummary
+from tagwire_generator.problems import RULES, Problem, quoted
 from tagwire_generator.project.options import SpecOptions
 
 _DEFAULT_OPTIONS: Final = SpecOptions()

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.text_format import suggestion
 from tagwire.versions import Versions
-from tagwire_generator.diagnostics.problems import named
 from tagwire_generator.model.field_type import foreign_type_hint
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, named
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.defaults import struct_violations
 from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, MAX_TAG, FieldSpec
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_name, is_struct_name
-from tagwire_generator.model.violations import Violation, enforce
+from tagwire_generator.problems import Violation, enforce, named, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

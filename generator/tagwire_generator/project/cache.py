@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import tagwire.versions
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.problems import Problem
 from tagwire_generator.project import resources
 from tagwire_generator.project.output import write_atomically
 from tagwire_generator.project.settings import SpecSet

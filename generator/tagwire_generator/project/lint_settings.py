@@ -17,7 +17,7 @@ from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
 
 if TYPE_CHECKING:
-    from tagwire_generator.diagnostics.problems import DesignSeverity
+    from tagwire_generator.problems import DesignSeverity
 
 _KEYS = ("select", "ignore", "severity")
 
@@ -34,7 +34,7 @@ class LintSettings:
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
             return  # loading the rules would slow down every command
-        from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
+        from tagwire_generator.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):
             if not prefix or not any(rule.startswith(prefix) for rule in DESIGN_RULES):

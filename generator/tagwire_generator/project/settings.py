@@ -282,7 +282,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
     # Few projects have exceptions to rules, so the rules are only loaded for those that do.
-    from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
+    from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
     _reject_unknown(file, where, row, _EXCEPTION_KEYS)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.diagnostics.problems import Problem, quoted
-from tagwire_generator.model.violations import InvalidSpec, Violation
+from tagwire_generator.problems import InvalidSpec, Problem, Violation, quoted
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.values import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, walk

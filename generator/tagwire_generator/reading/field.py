@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from tagwire.text_format import suggestion
 from tagwire.versions import NONE, Versions
-from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import BitsSpec, FramingSpec, When
 from tagwire_generator.model.record_format_spec import RecordFormats
+from tagwire_generator.problems import quoted
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.keys import Convert, attributes_of, keys_of
 from tagwire_generator.reading.values import BadValue, by_version, is_hexadecimal, items, tag_number, text, whole_number

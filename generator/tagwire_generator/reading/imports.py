@@ -13,11 +13,10 @@ from tagwire.errors import SpecError
 from tagwire.message.struct_versions import StructVersions
 from tagwire.text_format import suggestion
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.diagnostics.problems import named
 from tagwire_generator.model.import_spec import ImportSpec, in_versions_of, united
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
-from tagwire_generator.model.violations import Violation
+from tagwire_generator.problems import Violation, named
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_shared, spec_data

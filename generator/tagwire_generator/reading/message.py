@@ -7,7 +7,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.message_spec import Fallback, MessageSpec
 from tagwire_generator.model.record_format_spec import Claim, FormatSpec
-from tagwire_generator.model.violations import InvalidSpec, Violation
+from tagwire_generator.problems import InvalidSpec, Violation
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.imports import ImportedStruct, read_imports
 from tagwire_generator.reading.keys import keys_of

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tagwire.errors import SpecError
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
-from tagwire_generator.model.violations import InvalidSpec
+from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs, may_be_register
 from tagwire_generator.reading.context import Reading

@@ -11,9 +11,9 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import CheckedText, Problem, spec_error
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.problems import CheckedText, Problem, spec_error
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.imports import NO_SHARED_STRUCTS, SharedStructs

@@ -6,7 +6,7 @@ from typing import Final
 from tagwire.versions import Versions
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.struct_spec import StructSpec
-from tagwire_generator.model.violations import InvalidSpec
+from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.field import FieldPart, check_hexadecimal, read_field
 from tagwire_generator.reading.values import BadValue, items, tag_number, text, version_range

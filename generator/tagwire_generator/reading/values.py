@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from tagwire.errors import VersionsError
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.problems import quoted
 from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tagwire_generator.diagnostics.problems import CheckedText, Problem, quoted
+from tagwire_generator.problems import CheckedText, Problem, quoted
 
 MAX_DEPTH: Final = 40
 """Maximum nesting of objects and lists in a spec, enough for 18 nested inline structs."""

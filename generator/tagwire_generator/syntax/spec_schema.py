@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any, Final, Protocol
 
 from tagwire.text_format import suggestion
-from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.problems import quoted
 from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 
 _NOT_IN_DRAFT: Final = {

@@ -8,8 +8,8 @@ import json
 import pytest
 from change_specs import draft, field, optional, read, request, spec, struct, tagged
 
-from tagwire_generator.diagnostics.problems import CHANGE_RULES
 from tagwire_generator.evolution import Finding, compare_messages
+from tagwire_generator.problems import CHANGE_RULES
 from tagwire_generator.reading.positions import placed
 
 A, TEXT, T = field(), field(type="string"), tagged()

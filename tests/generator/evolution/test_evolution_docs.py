@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from tagwire_generator.diagnostics.problems import CHANGE_RULES
+from tagwire_generator.problems import CHANGE_RULES
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "evolution.md").read_text("utf-8")

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tagwire_generator.model.field_type import FieldType, foreign_type_hint
-from tagwire_generator.model.violations import InvalidSpec
+from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import RULES
+from tagwire_generator.problems import RULES
 from tagwire_generator.reading.spec import read_spec
 
 GOOD: dict[str, Any] = {

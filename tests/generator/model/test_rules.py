@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import RULES, Problem
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.problems import RULES, Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_file, read_spec

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from spec_projects import make_project
 
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.problems import Problem
 from tagwire_generator.project import cache
 from tagwire_generator.project.cache import FOLDER, Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.options import SpecOptions

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tagwire_generator.diagnostics.problems import render
+from tagwire_generator.problems import render
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
 from tagwire_generator.syntax.spec_schema import schema
 

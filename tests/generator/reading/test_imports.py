@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs, without_imports

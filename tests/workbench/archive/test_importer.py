@@ -12,7 +12,7 @@ import pytest
 from release_jars import jar as jar_of
 
 from tagwire.errors import SpecError, TagwireError
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.problems import Problem
 from tagwire_workbench.archive.importer import import_release
 from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
 from tagwire_workbench.archive.release import SpecSource, read_releases

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import DESIGN_RULES
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import DESIGN_RULES
 from tagwire_generator.reading.spec import load, read_spec
 from tagwire_workbench.designs.collide import Design, collide
 from tagwire_workbench.designs.findings import DesignFinding

@@ -13,7 +13,7 @@ from typing import Any
 
 from tagwire.errors import SpecError
 from tagwire.text_format import count
-from tagwire_generator.diagnostics.problems import spec_error
+from tagwire_generator.problems import spec_error
 from tagwire_generator.project.history import HISTORY_FILE, History
 from tagwire_generator.project.output import has_text, write_all
 from tagwire_generator.syntax.canonical import canonical_text, plain_tree

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.message.field_table import layout_of
-from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.field_spec import ENTITY_TYPES
+from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.history import release_order
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity, Problem
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import DESIGN_RULES, DesignSeverity, Problem
 from tagwire_generator.reading.positions import Spot
 
 _ARRAY: Final = "[]"

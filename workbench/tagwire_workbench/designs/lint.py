@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.diagnostics.problems import DESIGN_RULES
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import DESIGN_RULES
 from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_workbench.designs.findings import DesignFinding
 from tagwire_workbench.designs.format_lint import lint_format

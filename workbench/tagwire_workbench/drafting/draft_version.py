@@ -17,13 +17,13 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.editing.spec_edit import with_comments
 from tagwire_generator.evolution.check import Baseline
 from tagwire_generator.evolution.lock import lost
 from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
 from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.output import has_text, write_all
 from tagwire_generator.project.spec_files import find_specs, spec_data

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem, quoted
+from tagwire_generator.problems import Problem, quoted
 from tagwire_generator.reading.spec import ReadResult
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.language.spec_names import Name, SpecNames

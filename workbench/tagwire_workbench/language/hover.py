@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
-from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
-from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
+from tagwire_generator.rule_examples import EXAMPLES, example_lines
 from tagwire_workbench.language.completion import wire_form
 from tagwire_workbench.language.examples import field_example
 from tagwire_workbench.language.schema_nodes import schema_node_of

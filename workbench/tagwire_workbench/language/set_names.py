@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem, quoted
+from tagwire_generator.problems import Problem, quoted
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.language.editing import Edit, applied, newly_broken
 from tagwire_workbench.language.spec_names import Name, SpecNames

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.model import KINDS, MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.problems import Problem
 from tagwire_generator.project.exemptions import judge
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import find_root

@@ -18,7 +18,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 import tagwire
 from tagwire.errors import TagwireError
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.problems import Problem
 from tagwire_workbench.language.editing import Edit
 from tagwire_workbench.language.text_positions import Encoding, Position, Span, TextPositions
 from tagwire_workbench.language.text_tree import TextTree

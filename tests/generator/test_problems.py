@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import CheckedText, Problem, named, quoted, render, without_repeats
+from tagwire_generator.problems import CheckedText, Problem, named, quoted, render, without_repeats
 
 
 def test_rendered_problem_shows_position_rule_and_source_line() -> None:

@@ -1,4 +1,7 @@
-"""The rules for specs, and the problems in specs. A problem is a violation of a rule at a position in a file."""
+"""The rules for specs, and two kinds of violations of rules.
+
+A `Violation` is in an object of the spec model. A `Problem` is at a position in a file.
+"""
 
 import tomllib
 import unicodedata
@@ -58,7 +61,7 @@ def _impact(number: int) -> Impact:
 
 
 def _rows() -> dict[str, dict[str, str]]:
-    return tomllib.loads(resources.files("tagwire_generator.diagnostics").joinpath("rules.toml").read_text("utf-8"))
+    return tomllib.loads(resources.files("tagwire_generator").joinpath("rules.toml").read_text("utf-8"))
 
 
 _ROWS: Final = _rows()
@@ -83,6 +86,46 @@ DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
     if id.startswith("TL")
 }
 """The rules that `tagwire lint` and `tagwire collide` apply to the design of record formats and messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A violation of a rule, found in an object of a spec.
+
+    `key` is the spec key whose value breaks the rule. `needs` are other keys on which the violation depends;
+    keys of the message have the prefix "message:". The violation isn't reported if the value of `key`
+    or of one of the other keys is invalid.
+
+    `struct` is an index in `MessageSpec.structs`, or None for the message itself. `field` is an index in
+    `StructSpec.fields`, or None if the violation isn't in a field.
+    """
+
+    rule: str
+    key: str
+    message: str
+    needs: tuple[str, ...] = ()
+    field: int | None = None
+    struct: int | None = None
+
+
+class InvalidSpec(SpecError):
+    """Raised if a model object violates rules. `violations` includes warnings, but `errors` does not."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        self.errors = tuple(each for each in self.violations if RULES[each.rule].severity == "error")
+        super().__init__(
+            "; ".join(each.message for each in self.errors), rule=self.errors[0].rule, problems=self.violations
+        )
+
+
+def enforce(violations: Iterable[Violation]) -> tuple[Violation, ...]:
+    """Return the violations if all of them are warnings. Otherwise, raise InvalidSpec."""
+    found = tuple(violations)
+    if any(RULES[violation.rule].severity == "error" for violation in found):
+        raise InvalidSpec(found)
+    return found
+
 
 _SHOWN: Final = 160
 """Maximum length of a printed source line, since a file may have no line breaks."""

@@ -36,7 +36,7 @@ class Example:
 
 
 def _read() -> dict[str, Example]:
-    text = resources.files("tagwire_generator.diagnostics").joinpath("rule_examples.toml").read_text("utf-8")
+    text = resources.files("tagwire_generator").joinpath("rule_examples.toml").read_text("utf-8")
     rows = tomllib.loads(text)
     return {id: Example(id, **{key: _stripped(value) for key, value in row.items()}) for id, row in rows.items()}
 

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES
-from tagwire_generator.diagnostics.rule_examples import EXAMPLES, Example, spec_texts
 from tagwire_generator.evolution import compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
 from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
+from tagwire_generator.rule_examples import EXAMPLES, Example, spec_texts
 from tagwire_workbench.designs.collide import Design, collide
 from tagwire_workbench.designs.lint import chosen, lint_set
 

@@ -1,1 +1,0 @@
-"""Problems in specs, the rules that specs must follow, and examples of each rule."""
