@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tagwire.errors import TagwireError
-from tagwire.explain.fix_lengths import Line, fix_lengths
-from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.assemble import Line, fix_lengths
+from tagwire.explain.html import Unit, tree_of
 from tagwire.explain.names import name_note
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import annotate, rows_of

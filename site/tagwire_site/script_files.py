@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from tagwire.explain.html_page import component
+from tagwire.explain.html import component
 from tagwire_site.playground import explain
 from tagwire_site.rendering import FOLDER
 

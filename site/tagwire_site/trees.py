@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.html import Unit, tree_of
 from tagwire.explain.trace import Trace
 from tagwire.sensitive import showing_sensitive
 

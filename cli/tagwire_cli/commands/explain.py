@@ -216,8 +216,7 @@ def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is
 
 
 def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> list[str]:
-    from tagwire.explain.html_page import page
-    from tagwire.explain.html_tree import Unit
+    from tagwire.explain.html import Unit, page
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.explained import facts_of
 

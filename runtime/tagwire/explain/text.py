@@ -152,16 +152,12 @@ def _line(cells: tuple[str, ...], hex_width: int, path_width: int, type_width: i
     return f"{offset:>6}  {data:<{hex_width}}  {path:<{path_width}}  {type:<{type_width}}  {value}".rstrip()
 
 
-def _silent(node: Node) -> str:
-    return ""
-
-
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
     """Yield the trace's lines as rows, in byte order. Each input byte is in exactly one row.
 
     `note` has the same meaning as in `annotate`.
     """
-    return _rows(trace, note or _silent)
+    return _rows(trace, note or (lambda node: ""))
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:

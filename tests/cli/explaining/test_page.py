@@ -10,7 +10,7 @@ import pytest
 from command import tagwire_result
 
 import tagwire_messages as messages
-from tagwire.explain import html_page, html_tree
+from tagwire.explain import html
 from tagwire.explain.text import parse_annotated
 from tagwire.records import BatchBuilder
 
@@ -177,7 +177,7 @@ def test_values_are_text() -> None:
 
 
 def test_light_and_dark() -> None:
-    style, script = html_page.component()
+    style, script = html.component()
     assert "prefers-color-scheme: dark" in style and 'data-theme="dark"' in style
     text = tagwire_result("explain", "--html", "--request", stdin=request("me")).stdout
     assert 'content="light dark"' in text and style in text and script in text
@@ -197,6 +197,6 @@ def test_many_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     page = render("DeleteTopicsRequest", "1", stdin=data)
     assert len(page.rows) > 10_000 and page.dumped() == data
     assert len("".join(page.inside["pre"]).splitlines()) == 2_001
-    monkeypatch.setattr(html_tree, "FIELDS", 20)
+    monkeypatch.setattr(html, "FIELDS", 20)
     page = render("DeleteTopicsRequest", "1", stdin=data)
     assert len(page.rows) == 21 and page.rows[-1]["name"].endswith("more rows not shown")

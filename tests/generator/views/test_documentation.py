@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from command import tagwire_result
 
-from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.html import Unit, tree_of
 from tagwire.explain.trace import trace
 from tagwire.message.field_docs import class_about
 from tagwire_generator.editing.spec_edit import format_spec

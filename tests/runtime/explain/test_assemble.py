@@ -9,8 +9,7 @@ import pytest
 import tagwire
 import tagwire_messages as messages
 from tagwire.explain import assemble as assemble_module
-from tagwire.explain.assemble import AssembleError, assemble
-from tagwire.explain.fix_lengths import Line, fix_lengths
+from tagwire.explain.assemble import AssembleError, Line, assemble, fix_lengths
 from tagwire.explain.text import annotate, parse_annotated
 from tagwire.records import BatchBuilder, read_batches
 from tagwire.records.format_set import format_names
