@@ -8,9 +8,9 @@ contains error texts.
 from enum import IntEnum
 from typing import TypeVar
 
-from tagwire.interpreter.framed_cursor import Scopes
+from tagwire.interpreter.cursor import Scopes
 from tagwire.interpreter.reader import LayoutReader
-from tagwire.interpreter.ruled_cursor import TagFields
+from tagwire.interpreter.tag_sections import TagFields
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
 

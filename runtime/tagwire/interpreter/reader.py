@@ -14,9 +14,9 @@ alternatives. Keys may repeat. Bytes may follow the message.
 from struct import unpack_from
 from typing import Any
 
-from tagwire.interpreter.framed_cursor import CHECKSUM_STARTS, Good, Scopes, lookup
+from tagwire.interpreter.cursor import CHECKSUM_STARTS, Good, Scopes, lookup
 from tagwire.interpreter.tag_sections import TagSectionReader
-from tagwire.interpreter.value_rules import Keys
+from tagwire.interpreter.value_walk import Keys, key_text
 from tagwire.layout import (
     Array,
     Condition,
@@ -35,8 +35,8 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.limits import Limits
-from tagwire.sensitive import hides
-from tagwire.text_format import byte_count
+from tagwire.sensitive import HIDDEN, hides
+from tagwire.text_format import byte_count, shown
 from tagwire.wire.scalars import empty_object
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag
@@ -213,9 +213,19 @@ class LayoutReader(TagSectionReader):
         values = []
         for index in range(count):
             start = self.pos
-            values.append(self.element(type, index, scopes))
-            self.own_key(keys, index, values[-1], start)
+            element = self.element(type, index, scopes)
+            values.append(element)
+            twin = keys.twin(index, element)
+            if twin is not None:
+                self.path.append(index)
+                found = f"{key_text(keys.names, element, self.shown_key)}, the same key as element {twin}"
+                self.deviate(found, "a unique key", start)
+                self.path.pop()
         return tuple(values)
+
+    def shown_key(self, name: str, value: Any) -> str:
+        """Return a key field's value for an error message, shortened, or a placeholder if the field is sensitive."""
+        return HIDDEN if hides() and self.layout.root.is_sensitive([*self.path, name]) else shown(value)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
         count: int = lookup(type.counted_by, scopes)

@@ -1,20 +1,32 @@
 """Read sections of tagged fields, and buffers of optional fields.
 
 A known field is read like any other field, but its value must have exactly the size that precedes it. Unknown fields
-are kept as bytes, within the limits.
+are kept as bytes, within the limits. A lenient reader accepts sections that break the rules about unions, because users
+may want to inspect them.
 """
 
 from struct import unpack_from
 from typing import Any
 
-from tagwire.interpreter.framed_cursor import Scopes
-from tagwire.interpreter.ruled_cursor import RuledCursor, TagFields
-from tagwire.layout import Item, OptionalBuffer, TaggedSection
+from tagwire.interpreter.cursor import LayoutCursor, Scopes
+from tagwire.interpreter.value_walk import present_alternatives
+from tagwire.layout import Item, OptionalBuffer, TaggedSection, Union
 from tagwire.text_format import byte_count
 from tagwire.wire.unknown_tags import NO_TAGS
 
 
-class TagSectionReader(RuledCursor):
+class TagFields:
+    """The known fields of a tag section, its unions (sets of alternatives), and the unknown fields read so far."""
+
+    __slots__ = ("known", "unions", "unknown")
+
+    def __init__(self, fields: tuple[Item, ...], unions: tuple[Union, ...] = ()) -> None:
+        self.known = {field.tag: field for field in fields}
+        self.unions = {name: union for union in unions for name in union.alternatives}
+        self.unknown: dict[int, bytes] = {}
+
+
+class TagSectionReader(LayoutCursor):
     """Reads tagged fields and optional fields, and stores their values in `scopes[-1]`, the current struct's dict."""
 
     def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
@@ -138,3 +150,19 @@ class TagSectionReader(RuledCursor):
             elif values[field.name] == field.default_value():
                 self.canonical = False  # an encoder omits default values
         values["unknown_tags"] = fields.unknown or NO_TAGS
+
+    def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
+        """Raise DecodeError if the tagged field `name` and another alternative of its union are both present."""
+        union = fields.unions.get(name)
+        if union is None or values[name] is None:
+            return
+        others = [other for other in present_alternatives(union, values.get) if other != name]
+        if others:
+            self.deviate(f"{name} and {others[0]}", f"one alternative of the union {union.name}", start)
+
+    def filled_unions(self, section: TaggedSection, values: dict[str, Any], start: int) -> None:
+        """Raise DecodeError if no alternative of a union is set. An unknown tag counts, as it may be a newer one."""
+        for union in section.unions:
+            if not present_alternatives(union, values.get) and not values["unknown_tags"]:
+                expected = f"one of {', '.join(union.alternatives)}"
+                self.deviate(f"no alternative of the union {union.name}", expected, start)

@@ -1,24 +1,21 @@
-"""Traverse a value while it is encoded: track the path, and read the fields of structs.
+"""Get the fields of a value that is encoded, and check rules about several fields: unions and unique keys.
 
-A struct is an object of its layout's class or, if there is no class, a mapping from field names to values.
+A struct is an object of its layout's class or, if there is no class, a mapping from field names to values. The reader
+and the JSON parser check the same rules, but use different error texts.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from struct import error as struct_error
 from struct import pack
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
-from tagwire.layout import Item, Layout, StructLayout
+from tagwire.layout import Item, Layout, StructLayout, Union
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import got, near, shown
 from tagwire.wire.unknown_tags import NO_TAGS
-
-if TYPE_CHECKING:
-    from tagwire.layout import Type
-    from tagwire.layout.parts import Bits
 
 
 class ValueWalk:
@@ -114,20 +111,34 @@ def _default(field: Item | None) -> Any:
     return NO_TAGS if field is None else field.default_value()
 
 
-class Recorder(Protocol):
-    """Receives the spans (byte ranges) of a message while it is read. `open` starts a span, and `close` ends it."""
+def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
+    """Return the names of a union's alternatives that are not null. `get` returns a field's value by name."""
+    return [name for name in union.alternatives if get(name) is not None]
 
-    def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
-        """Open a span (a range of bytes): a field, an array element, a struct, or a tag section."""
 
-    def note(self, value: Any) -> None:
-        """Record `value` as the decoded value of the innermost open span."""
+def several_text(union: str, other: str) -> str:
+    """Return the error text for a struct in which several alternatives of a union are set."""
+    return f"is set, but so is {other}, and the union {union} can have only one alternative; set one of them to None"
 
-    def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """Attach the names and values of an integer's bits to the most recently closed span."""
 
-    def close(self, end: int) -> None:
-        """Close the innermost open span, which ends at position `end`."""
+class Keys:
+    """Finds array elements with the same key. Stores each key and the index of the first element that has it."""
 
-    def decompress(self, data: bytes, end: int) -> None:
-        """Mark the innermost open span, up to `end`, as compressed. Offsets inside it refer to decompressed `data`."""
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.first: dict[tuple[Any, ...], int] = {}
+
+    def twin(self, index: int, element: Any) -> int | None:
+        """Return the index of the first element with the same key. If there is none, store this key and return None."""
+        key = tuple([_field(element, name) for name in self.names])
+        first = self.first.setdefault(key, index)
+        return None if first == index else first
+
+
+def _field(element: Any, name: str) -> Any:
+    return element[name] if isinstance(element, Mapping) else getattr(element, name)
+
+
+def key_text(names: Iterable[str], element: Any, shown: Callable[[str, Any], str]) -> str:
+    """Describe a key for an error message. `shown` formats each value."""
+    return ", ".join(f"{name} {shown(name, _field(element, name))}" for name in names)

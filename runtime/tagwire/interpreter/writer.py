@@ -11,10 +11,9 @@ from struct import error as struct_error
 from struct import pack
 from typing import Any, Final
 
-from tagwire.interpreter.framed_cursor import key_of
+from tagwire.interpreter.cursor import key_of
 from tagwire.interpreter.reader import holds
-from tagwire.interpreter.value_rules import Keys, key_text, present_alternatives, several_text
-from tagwire.interpreter.value_walk import ValueWalk, differs
+from tagwire.interpreter.value_walk import Keys, ValueWalk, differs, key_text, present_alternatives, several_text
 from tagwire.layout import (
     Array,
     Checksum,

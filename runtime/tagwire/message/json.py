@@ -19,8 +19,7 @@ from uuid import UUID
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
-from tagwire.interpreter.value_rules import Keys, key_text
-from tagwire.interpreter.value_walk import differs
+from tagwire.interpreter.value_walk import Keys, differs, key_text
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of

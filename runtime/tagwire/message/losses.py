@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
-from tagwire.interpreter.value_rules import present_alternatives
-from tagwire.interpreter.value_walk import differs
+from tagwire.interpreter.value_walk import differs, present_alternatives
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout, StructLayout, TaggedSection, Type, fresh
 from tagwire.message.field_table import layout_of

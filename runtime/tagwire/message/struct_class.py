@@ -203,7 +203,7 @@ class Struct(Declarations):
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
-            from tagwire.interpreter.value_rules import several_text
+            from tagwire.interpreter.value_walk import several_text
 
             reason = several_text(union, found[0][0])
             raise EncodeError(reason, message_name=type(self).__name__, version=None, path=found[1][0])

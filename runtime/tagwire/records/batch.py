@@ -12,7 +12,7 @@ from tagwire.records.record import Record
 from tagwire.records.walk import Walk, decompressed, max_timestamp
 
 if TYPE_CHECKING:
-    from tagwire.interpreter.framed_cursor import Good
+    from tagwire.interpreter.cursor import Good
     from tagwire.records.legacy_messages import Messages
 
 

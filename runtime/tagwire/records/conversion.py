@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from tagwire.errors import EncodeError
-from tagwire.interpreter.framed_cursor import key_of
+from tagwire.interpreter.cursor import key_of
 from tagwire.layout import Array, Fixed, Layout, Nested, Order, Sized, Varint
 from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch

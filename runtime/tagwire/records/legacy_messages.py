@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
-from tagwire.interpreter.framed_cursor import Good
+from tagwire.interpreter.cursor import Good
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch

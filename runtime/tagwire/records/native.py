@@ -16,7 +16,7 @@ from tagwire.records.record import Record
 
 if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Magic2, Plan
-    from tagwire.interpreter.framed_cursor import Good
+    from tagwire.interpreter.cursor import Good
     from tagwire.records.batch import RecordBatch
     from tagwire.records.format import Format
 

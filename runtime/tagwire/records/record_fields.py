@@ -7,7 +7,7 @@ several records add the index.
 from typing import Any, NoReturn
 
 from tagwire.errors import EncodeError
-from tagwire.interpreter.framed_cursor import key_of
+from tagwire.interpreter.cursor import key_of
 from tagwire.records.format import Format
 from tagwire.records.record import HeaderMap, Record, header_pairs
 from tagwire.text_format import shown

@@ -21,7 +21,7 @@ from tagwire.text_format import byte_count
 from tagwire.wire.compression import DecompressionError, decompress_in_place
 
 if TYPE_CHECKING:
-    from tagwire.interpreter.framed_cursor import Good
+    from tagwire.interpreter.cursor import Good
     from tagwire.interpreter.reader import LayoutReader
 
 

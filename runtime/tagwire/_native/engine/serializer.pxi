@@ -336,7 +336,7 @@ cdef inline void start_noting(tw_reader *r) noexcept:
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return a `tagwire.interpreter.framed_cursor.Good`, which describes the array elements before the error."""
+    """Return a `tagwire.interpreter.cursor.Good`, which describes the array elements before the error."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
