@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/howto-fuzzing.md").read_text(encoding="utf-8")
 INPUTS = re.findall(r"^- `((?:[0-9a-f]{2} ?)+)`", PAGE, re.MULTILINE)
 FINDINGS = [  # the result of each input in docs/howto-fuzzing.md, in the order of that page

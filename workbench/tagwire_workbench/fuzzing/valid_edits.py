@@ -15,7 +15,7 @@ from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, Str
 from tagwire.message.field_table import FieldRow
 from tagwire.wire.families import BinaryType, IntegerType
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
-from tagwire_workbench.fuzzing.corpus.shapes import SHAPES, Filler
+from tagwire_workbench.fuzzing.corpus import SHAPES, Filler
 from tagwire_workbench.fuzzing.framing import FuzzInput
 from tagwire_workbench.fuzzing.input_parts import InputPart, Spliced, splice, value_bytes
 
@@ -43,8 +43,6 @@ _TEXTS: Final = (
 _TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
 """Tags for unknown tagged fields. The highest possible tag is left out, because Kafka's own classes can't write it."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
-
-
 _TRIES: Final = 12
 
 

@@ -11,8 +11,7 @@ import tagwire_drafts.kip482
 import tagwire_messages as kafka
 from tagwire import Message, UnsupportedVersionError
 from tagwire.records import read_batches
-from tagwire_workbench.fuzzing.corpus import dictionary_of, dictionary_text, seeds
-from tagwire_workbench.fuzzing.corpus.shapes import SHAPES
+from tagwire_workbench.fuzzing.corpus import SHAPES, dictionary_of, dictionary_text, seeds
 
 REGISTRIES = (kafka.registry, tagwire_drafts.kip482.registry)
 ALL = [(registry[name], version) for registry in REGISTRIES for name in registry for version in registry[name].VERSIONS]

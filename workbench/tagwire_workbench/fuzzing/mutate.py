@@ -1,26 +1,61 @@
-"""Mutate inputs at random, and state how a decoder must treat the result."""
+"""Mutate messages for fuzzers and tests: valid but unusual, nearly valid, or invalid with a known reason.
+
+    Mutator(registry, C, version)         mutates messages of one class and version
+    Mutator(registry, kind="response", prefix="key")
+                                          mutates any response that follows its API key and version
+    mutator.mutate(data, seed)            a Mutation: new bytes, and how a decoder must treat them
+    mutator(data, max_size, seed)         only bytes, as fuzzers call a custom mutator
+    RULES, DIALECT_RULES                  the rules that invalid bytes break, by name: Kafka's, and tagwire's own
+
+docs/howto-fuzzing.md shows how to use it with fuzzers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tagwire.message.base import Message
-from tagwire_workbench.fuzzing.corpus.shapes import seeds
+from tagwire_workbench.fuzzing.corpus import BOUNDS, seeds
 from tagwire_workbench.fuzzing.framing import FramingError, FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.input_parts import InputPart, Patch, parts_of
-from tagwire_workbench.fuzzing.mutate.bit_noise import bit_noise_patch
-from tagwire_workbench.fuzzing.mutate.mutation import Kind, Mutation
-from tagwire_workbench.fuzzing.mutate.rule_breaks import DIALECT_RULES, RULES, rule_break
-from tagwire_workbench.fuzzing.mutate.valid_edits import valid_edit
+from tagwire_workbench.fuzzing.rule_breaks import DIALECT_RULES, RULES, ExpectedError, rule_break
+from tagwire_workbench.fuzzing.valid_edits import valid_edit
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
+__all__ = ["DIALECT_RULES", "RULES", "ExpectedError", "FramingError", "InputFraming", "Mutation", "Mutator"]
+
+Kind = Literal["valid", "near", "invalid"]
+
+
+class Mutation(NamedTuple):
+    """Mutated bytes, and how a decoder must treat them (`kind`)."""
+
+    data: bytes
+    kind: Kind
+    """How a decoder must treat the bytes.
+
+    It must accept `valid` and reject `invalid` bytes. `near` bytes have one random change, and may be accepted or
+    rejected.
+    """
+    changes: tuple[str, ...]
+    """Descriptions of the changes, in order, each with the path of the changed field."""
+    error: ExpectedError | None
+    """The error that a decoder must report if `kind` is "invalid", or None for other kinds."""
+    canonical: bool
+    """Whether encoding the decoded message gives exactly these bytes. Always False unless `kind` is "valid"."""
+    message: type[Message]
+    version: int
+
+
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
 """The kinds to choose from. A kind that is listed twice is chosen twice as often."""
 _TRIES: Final = 6
+_PATCH_TRIES: Final = 8
+_TOKENS: Final = tuple(BOUNDS.values())
 
 
 class Mutator:
@@ -109,21 +144,82 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), error, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
-        """Change a random place in an input, or in a seed if `read` is None (unknown message)."""
+        """Change a random position in an input, or in a seed if `read` is None (unknown message)."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)
             read = self.framing.read(data)
             changes.append("a new seed")
             assert read is not None
-        what, path, patch = bit_noise_patch(data, _parts(read), random)
+        what, path, patch = _bit_noise_patch(data, _parts(read), random)
         changes.append(f"{path}: {what}" if path else what)
-        return Mutation(_patched(data, patch), "near", tuple(changes), None, False, read.cls, read.version)
+        changed = data[: patch.start] + patch.data + data[patch.end :]
+        return Mutation(changed, "near", tuple(changes), None, False, read.cls, read.version)
 
 
 def _parts(read: FuzzInput) -> list[InputPart]:
     return [part for message in parts_of(read) for part in message.walk()]
 
 
-def _patched(data: bytes, patch: Patch) -> bytes:
-    return data[: patch.start] + patch.data + data[patch.end :]
+def _bit_noise_patch(data: bytes, parts: Sequence[InputPart], random: Random) -> tuple[str, str, Patch]:
+    """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
+
+    Faulty senders, flipped bits or version mix-ups cause such changes. No counts or sizes around the position are
+    adjusted, and a decoder may or may not detect the change. The position is the start of one of the `parts`, or the
+    first byte after its length, count or tag. If there are no parts, the position may be anywhere.
+    """
+    part = random.choice(parts) if parts else None
+    start = (
+        random.randrange(len(data) + 1) if part is None else random.choice((part.start, part.start, part.content_start))
+    )
+    for _ in range(_PATCH_TRIES):
+        what, change = random.choice(_CHANGES)
+        patch = change(data, min(start, len(data)), random)
+        if data[patch.start : patch.end] != patch.data:
+            return what, part.path if part else "", patch
+    return "a byte appended", part.path if part else "", Patch(len(data), len(data), b"\0")
+
+
+def _flip(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, at + 1, bytes([data[at] ^ 1 << random.randrange(8)])) if at < len(data) else Patch(at, at, b"")
+
+
+def _step(data: bytes, at: int, random: Random) -> Patch:
+    width = random.choice((1, 1, 2, 4))
+    old = data[at : at + width]
+    number = int.from_bytes(old, "big") + random.choice((-1, 1))
+    return Patch(at, at + len(old), (number % (1 << 8 * len(old))).to_bytes(len(old), "big"))
+
+
+def _bound(data: bytes, at: int, random: Random) -> Patch:
+    token = random.choice(_TOKENS)
+    return Patch(at, min(at + random.choice((1, len(token))), len(data)), token)
+
+
+def _insert(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, at, random.randbytes(random.choice((1, 1, 2, 4))))
+
+
+def _delete(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, min(at + random.choice((1, 1, 2, 4)), len(data)), b"")
+
+
+def _double(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, at, data[at : at + random.choice((1, 2, 4, 16))])
+
+
+def _marker(data: bytes, at: int, random: Random) -> Patch:
+    """Replace a byte with 0, 1 or -1, which often distinguish null values, empty values and other values."""
+    return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
+
+
+_CHANGES: Final[tuple[tuple[str, Callable[[bytes, int, Random], Patch]], ...]] = (
+    ("a bit flipped", _flip),
+    ("one higher or lower", _step),
+    ("one higher or lower", _step),
+    ("an extreme length or number", _bound),
+    ("bytes inserted", _insert),
+    ("bytes missing", _delete),
+    ("bytes doubled", _double),
+    ("another marker", _marker),
+)
