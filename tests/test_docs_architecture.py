@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from command_paths import COMMAND_PATHS, GROUPS, command_of
 
-from tagwire_cli.app import COMMANDS
+from tagwire_cli.app import app
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def test_the_table_has_every_folder_and_the_page_is_short() -> None:
 
 
 def test_every_command_is_a_module_and_every_module_a_command() -> None:
-    commands = {**COMMANDS, **{f"{group} {n}": m for group, table in GROUPS.items() for n, m in table.items()}}
+    commands = {**app.table, **{f"{group} {n}": m for group, table in GROUPS.items() for n, m in table.items()}}
     roots = ("cli", "workbench")
     modules = {
         ".".join(path.relative_to(ROOT / root).with_suffix("").parts).removesuffix(".__init__")

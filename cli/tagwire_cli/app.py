@@ -1,6 +1,6 @@
 """The `tagwire` command group, and the error handling shared by its subcommands.
 
-To add a command, write its module (see `tagwire_cli.command_table`) and add a row to `tagwire_cli.sections`.
+To add a command, write its module, and add the command to the tables in `tagwire_cli.command_table`.
 """
 
 import errno
@@ -16,10 +16,9 @@ import click
 from tagwire import __version__
 from tagwire.errors import TagwireError
 from tagwire.text_format import printable
-from tagwire_cli.command_table import DOCUMENTATION, CommandTable
+from tagwire_cli.command_table import DOCUMENTATION, SECTIONS, CommandTable
 from tagwire_cli.output.echo import PREFERENCES, say_error
 from tagwire_cli.paths import UnreadableFileError
-from tagwire_cli.sections import SECTIONS
 
 _BROKER: Final = (
     "This command does not connect to a broker. `tagwire log dump PATH` prints the records in a partition's folder; "
@@ -93,10 +92,6 @@ def _option_hint(name: str, ctx: click.Context | None) -> str:
     return "" if (hint == _RANGE and "--start-offset" not in own) or (hint == _STDOUT and "--output" in own) else hint
 
 
-COMMANDS: Final = {name: module for section in SECTIONS for name, module in section.commands.items()}
-"""Module names by command name, in the order of `tagwire --help`."""
-
-
 class _Commands(CommandTable):
     """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2."""
 
@@ -127,7 +122,7 @@ class _Commands(CommandTable):
 
 @click.group(
     cls=_Commands,
-    sections={section.title: section.commands for section in SECTIONS},
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=f"Documentation: {DOCUMENTATION}",
 )

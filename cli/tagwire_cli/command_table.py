@@ -1,4 +1,4 @@
-"""Command groups whose commands are listed in tables and loaded on demand: `tagwire`, `tagwire log`, `tagwire spark`.
+"""The tables of the commands and of their exit statuses, and the class of groups that load their commands by table.
 
 Each command is a module that defines a click command called `command`. The module is imported only when the command is
 used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't require the
@@ -15,6 +15,62 @@ from typing import Any, Final
 import click
 
 from tagwire.text_format import suggestion
+
+SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Write specs": {
+        "init": "tagwire_cli.commands.init",
+        "validate": "tagwire_cli.commands.validate",
+        "fmt": "tagwire_cli.commands.fmt",
+        "rule": "tagwire_cli.commands.rule",
+        "lint": "tagwire_workbench.commands.lint",
+        "collide": "tagwire_workbench.commands.collide",
+        "import": "tagwire_workbench.commands.import_specs",
+        "export": "tagwire_cli.commands.export",
+    },
+    "Write specs in an editor": {"lsp": "tagwire_workbench.commands.lsp"},
+    "Generate classes": {"generate": "tagwire_cli.commands.generate"},
+    "Messages and their bytes": {
+        "messages": "tagwire_cli.commands.messages",
+        "show": "tagwire_cli.commands.show",
+        "diff": "tagwire_cli.commands.diff",
+        "encode": "tagwire_cli.commands.encode",
+        "decode": "tagwire_cli.commands.decode",
+        "get": "tagwire_cli.commands.get",
+        "set": "tagwire_cli.commands.set",
+        "redact": "tagwire_cli.commands.redact",
+        "explain": "tagwire_cli.commands.explain",
+        "assemble": "tagwire_cli.commands.assemble",
+        "demo": "tagwire_cli.commands.demo",
+    },
+    "Captures and logs in a terminal": {"browse": "tagwire_workbench.commands.browse"},
+    "Record batches and logs": {
+        "convert": "tagwire_cli.commands.convert",
+        "log": "tagwire_cli.commands.log",
+        "whatif": "tagwire_workbench.commands.whatif",
+    },
+    "Change what is released": {
+        "breaking": "tagwire_cli.commands.breaking",
+        "lock": "tagwire_cli.commands.lock",
+        "add-version": "tagwire_cli.commands.add_version",
+        "add-field": "tagwire_cli.commands.add_field",
+        "draft-version": "tagwire_workbench.commands.draft_version",
+    },
+    "Test clients": {"mock": "tagwire_workbench.commands.mock"},
+    "Record and replay traffic": {
+        "record": "tagwire_workbench.commands.record",
+        "replay": "tagwire_workbench.commands.replay",
+        "compare": "tagwire_workbench.commands.compare",
+    },
+    "Fuzz decoders": {"fuzz": "tagwire_workbench.commands.fuzz"},
+    "Spark": {"spark": "tagwire_cli.commands.spark"},
+    "This command": {
+        "engine": "tagwire_cli.commands.engine",
+        "completion": "tagwire_cli.commands.completion",
+        "help": "tagwire_cli.commands.help",
+        "json-schema": "tagwire_cli.commands.json_schema",
+    },
+}
+"""The commands of each section of `tagwire --help`, in its order, with the module of each command."""
 
 # The exit statuses of commands, as listed in their help. Only the meaning of status 1 depends on the command.
 

@@ -7,8 +7,8 @@ from click.testing import CliRunner
 from command import tagwire_result
 from command_paths import GROUPS
 
-from tagwire_cli.app import COMMANDS, app
-from tagwire_cli.sections import SECTIONS
+from tagwire_cli.app import app
+from tagwire_cli.command_table import SECTIONS
 
 HEAVY = ("black", "jinja2", "jsonschema", "rich", "tagwire_messages")
 
@@ -21,8 +21,8 @@ def listed(text: str) -> list[str]:
 def test_help_names_every_command_in_sections() -> None:
     done = tagwire_result("--help")
     assert done.exit_code == 0
-    assert listed(done.stdout) == list(COMMANDS)
-    titles = [section.title for section in SECTIONS]
+    assert listed(done.stdout) == list(app.table)
+    titles = list(SECTIONS)
     assert [line[:-1] for line in done.stdout.splitlines() if line[:-1] in titles] == titles
 
 
@@ -41,7 +41,7 @@ def test_help_cuts_no_summary(words: list[str], columns: str) -> None:
     assert listed(done.stdout) and "..." not in done.stdout.partition("Options:")[2]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", app.table)
 def test_every_command_explains_itself_with_an_example(name: str) -> None:
     done = tagwire_result(name, "-h")
     assert done.exit_code == 0

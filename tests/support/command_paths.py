@@ -2,7 +2,7 @@
 
 import click
 
-from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.app import app
 from tagwire_cli.commands.log import LOG_COMMANDS
 from tagwire_cli.commands.spark import SPARK_COMMANDS
 from tagwire_workbench.commands.fuzz import FUZZ_COMMANDS
@@ -10,7 +10,7 @@ from tagwire_workbench.commands.mock import MOCK_COMMANDS
 
 GROUPS = {"fuzz": FUZZ_COMMANDS, "log": LOG_COMMANDS, "mock": MOCK_COMMANDS, "spark": SPARK_COMMANDS}
 COMMAND_PATHS = [
-    *(name for name in COMMANDS if name not in GROUPS),
+    *(name for name in app.table if name not in GROUPS),
     *(f"{group} {name}" for group, names in GROUPS.items() for name in names),
 ]
 

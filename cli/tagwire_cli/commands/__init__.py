@@ -1,1 +1,1 @@
-"""The commands of `tagwire`, one module each. `tagwire_cli.sections` lists them."""
+"""The commands of `tagwire`, one module each. `tagwire_cli.command_table` lists them."""

@@ -10,7 +10,7 @@ from command import tagwire_result
 from command_paths import GROUPS
 from spec_projects import make_project
 
-from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.app import app
 
 SCRIPTS = str(Path(sys.executable).parent)
 
@@ -102,7 +102,7 @@ def test_messages_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_command_is_offered() -> None:
-    assert offered("tagwire ") == set(COMMANDS)
+    assert offered("tagwire ") == set(app.table)
     for group, names in GROUPS.items():
         assert offered(f"tagwire {group} ") == set(names)
 
