@@ -20,7 +20,7 @@ from tagwire.errors import SpecError
 from tagwire.explain.text import parse_annotated
 from tagwire.message import Message
 from tagwire.sensitive import showing_sensitive
-from tagwire_cli.comparing.version_diff import history
+from tagwire_cli.version_diff import history
 from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs

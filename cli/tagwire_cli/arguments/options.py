@@ -1,4 +1,4 @@
-"""The options that many commands share, such as those for the package and for input limits."""
+"""The options and parameter types that many commands share, such as the option for input limits."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -16,7 +16,44 @@ if TYPE_CHECKING:
 KINDS: Final = ("request", "response", "message")
 """The kinds of frames. A "request" or "response" has a header before the message; a "message" has no header."""
 
+_LONGEST: Final = 1_000_000
+"""The longest timeout in seconds (about eleven days).
+
+Operating systems support timeouts of up to about 24 days.
+"""
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class VersionNumber(click.ParamType):  # type: ignore[type-arg]
+    """A click parameter type for a message version, such as `13` or `v13`. A number with leading zeros is rejected."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        digits = str(value).removeprefix("v")
+        number = whole_number(digits)
+        if number is None or digits != str(number):
+            self.fail(f"expected a version number, got {value!r}", param, ctx)
+        return number
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A click parameter type for a number of seconds. Unlike `click.FloatRange`, it rejects `nan` and `inf`."""
+
+    name = "seconds"
+
+    def __init__(self, lowest: float = 0) -> None:
+        self._lowest = lowest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not self._lowest <= number <= _LONGEST:
+            self.fail(f"expected a number of seconds from {self._lowest:g} to {_LONGEST}, got {value}", param, ctx)
+        return number
 
 
 def package_option(function: F) -> F:

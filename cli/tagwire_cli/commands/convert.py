@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.errors import DecodeError
-from tagwire_cli.arguments.log_options import FormatName, formats_of, only_format_option
+from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.input.bytes import InputError, note_empty, read_bytes
 from tagwire_cli.input.encodings import batches_hint

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.numbers import VersionNumber
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, print_table, write_json
 
 if TYPE_CHECKING:
-    from tagwire_cli.comparing.version_diff import VersionDiff
+    from tagwire_cli.version_diff import VersionDiff
 
 
 _ABSENT: Final = "-"
@@ -41,7 +40,7 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
       tagwire diff FetchRequest
       tagwire diff MetadataResponse 8 9 --json
     """
-    from tagwire_cli.comparing.version_diff import diff_versions
+    from tagwire_cli.version_diff import diff_versions
 
     message = find_message(find_registry(package), name)
     if (old is None) != (new is None):

@@ -10,7 +10,7 @@ import click
 
 from tagwire.captures import capture_kind
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.log_options import FormatName, formats_of, only_format_option
+from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
 from tagwire_cli.arguments.options import (
     capture_options,
     frames_option,

@@ -8,8 +8,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.numbers import VersionNumber
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, print_table, write_json
@@ -92,7 +91,7 @@ def command(name: str, version: int | None, number: int | None, wide: bool, as_j
 
 def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool, as_json: bool) -> None:
     from tagwire.explain.names import abouts
-    from tagwire_cli.comparing.version_diff import history
+    from tagwire_cli.version_diff import history
 
     steps = history(registry, message)
     if as_json:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.numbers import VersionNumber
+from tagwire_cli.arguments.options import VersionNumber
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
 from tagwire_cli.input.bytes import HEX_ARGUMENT, looks_like_hex
 

@@ -12,7 +12,7 @@ from parcel_specs import PARCEL
 import tagwire
 import tagwire_messages as messages
 from tagwire.message.field_table import layout_of
-from tagwire_cli.comparing.version_diff import FieldState, diff_versions
+from tagwire_cli.version_diff import FieldState, diff_versions
 
 DRAFT = ("--package", "tagwire_drafts.kip482")
 

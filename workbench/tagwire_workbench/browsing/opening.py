@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from tagwire.frames.pcap import MAGIC
 from tagwire.log import Segment
-from tagwire_cli.arguments.log_paths import partitions_of, segments_of
+from tagwire_cli.arguments.logs import partitions_of, segments_of
 from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.bytes import InputError
 from tagwire_workbench.browsing.batch_listing import BatchListing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.log_options import FormatName, formats_of, only_format_option
+from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
 from tagwire_cli.arguments.options import (
     frames_option,
     limit_option,

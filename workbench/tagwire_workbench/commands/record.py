@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.arguments.numbers import Seconds
-from tagwire_cli.arguments.options import json_lines_option, package_option
+from tagwire_cli.arguments.options import Seconds, json_lines_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line

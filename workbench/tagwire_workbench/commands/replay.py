@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count, shown
-from tagwire_cli.arguments.numbers import Seconds
-from tagwire_cli.arguments.options import json_lines_option, package_option, port_option, show_sensitive_option
+from tagwire_cli.arguments.options import Seconds, json_lines_option, package_option, port_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tagwire_cli.arguments.log_options import whatif_options
+from tagwire_cli.arguments.logs import whatif_options
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, spark_options
 from tagwire_workbench.commands.whatif import print_whatif

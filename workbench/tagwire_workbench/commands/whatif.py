@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import paths_argument, whatif_options
-from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
+from tagwire_cli.arguments.logs import byte_progress, partitions_of, paths_argument, segments_of, whatif_options
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.tables import camel_keys, write_json
 

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tagwire_cli.arguments.log_options import (
+from tagwire_cli.arguments.logs import (
+    Skipped,
+    byte_progress,
     format_option,
     lenient_option,
+    log_folders,
     output_options,
     paths_argument,
+    target_of,
+    work_of,
 )
-from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_of, work_of
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
-from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
+from tagwire_cli.arguments.logs import (
+    Skipped,
+    byte_progress,
+    format_option,
+    lenient_option,
+    partitions_of,
+    paths_argument,
+    segments_of,
+)
 from tagwire_cli.arguments.options import (
     json_lines_option,
     limit_option,
@@ -18,7 +25,6 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.log_filter import RecordFilter, Template, Time
-from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import byte_writer, camel_keys, write_json_line, write_line
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, output_options, paths_argument
-from tagwire_cli.arguments.log_paths import byte_progress, work_of
+from tagwire_cli.arguments.logs import byte_progress, format_option, output_options, paths_argument, work_of
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
-from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
+from tagwire_cli.arguments.logs import (
+    Skipped,
+    byte_progress,
+    format_option,
+    lenient_option,
+    partitions_of,
+    paths_argument,
+    segments_of,
+)
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
-from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
 if TYPE_CHECKING:

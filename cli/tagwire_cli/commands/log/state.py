@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
-from tagwire_cli.arguments.log_paths import byte_progress, partitions_below
+from tagwire_cli.arguments.logs import (
+    Skipped,
+    byte_progress,
+    format_option,
+    lenient_option,
+    partitions_below,
+    paths_argument,
+)
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import TableColumn, print_table, write_json_text
 
 if TYPE_CHECKING:

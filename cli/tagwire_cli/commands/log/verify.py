@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire.log.names import log_file
-from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
-from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
+from tagwire_cli.arguments.logs import (
+    byte_progress,
+    format_option,
+    lenient_option,
+    partitions_of,
+    paths_argument,
+)
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say

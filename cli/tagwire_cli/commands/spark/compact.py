@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option
+from tagwire_cli.arguments.logs import format_option
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.commands.log.compact import print_compaction, rule_options

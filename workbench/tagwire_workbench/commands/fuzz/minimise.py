@@ -16,8 +16,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.numbers import Seconds, VersionNumber
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import Seconds, VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
 from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.output.echo import say

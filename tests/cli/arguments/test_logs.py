@@ -2,7 +2,7 @@ import click
 import pytest
 
 from tagwire.log import LogError
-from tagwire_cli.output.skipped import Skipped
+from tagwire_cli.arguments.logs import Skipped
 
 
 @pytest.mark.parametrize(("errors", "lines", "more"), [(1, 1, ""), (100, 100, ""), (101, 101, "1 more")])

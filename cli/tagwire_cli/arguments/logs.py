@@ -1,0 +1,330 @@
+"""Code that commands about logs share: their options, the partitions in their paths, reports of progress and damage."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+
+import click
+from click.shell_completion import CompletionItem
+
+from tagwire.wire.compression import CODEC_NAMES
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.paths import InputPath
+
+if TYPE_CHECKING:
+    from tagwire.log import LogError, LogPathError, Partition, Segment
+    from tagwire.records import FormatSet
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_AUTO: Final = "auto"
+_MOST: Final = 100
+"""The maximum number of errors to print individually, since a damaged log may cause a million."""
+
+
+class FormatName(click.types.StringParamType):
+    """A click parameter type for record format names.
+
+    If `is_read` is set, it also accepts `auto` and lists of names.
+    """
+
+    name = "format"
+
+    def __init__(self, *, is_read: bool = False) -> None:
+        self.is_read = is_read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from tagwire.records.format_set import FormatError, format_of, format_set
+
+        if value in ("json", "html"):
+            self.fail(
+                f"expected a record format, got {value!r}; for {value.upper()} output, use --{value}.", param, ctx
+            )
+        try:
+            format_set(value) if self.is_read else format_of(value)
+        except FormatError as error:
+            self.fail(str(error), param, ctx)
+        return str(super().convert(value, param, ctx))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from tagwire.records.format_set import format_names
+
+        names = [*format_names(), *([_AUTO] if self.is_read else [])]
+        return [CompletionItem(name) for name in names if name.startswith(incomplete.lower())]
+
+
+def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
+    """Return the record formats to accept. `name` is the value of `--format`, and `only` that of `--only-format`.
+
+    Raises click.UsageError if `only` is set, but `name` is None or `auto`.
+    """
+    from tagwire.records.format_set import FormatError, format_set
+
+    try:
+        return format_set(name or _AUTO, only=only, strict=strict)
+    except FormatError:
+        raise click.UsageError("--only-format needs --record-format with the name of a format, not `auto`.") from None
+
+
+def paths_argument(function: F) -> F:
+    """Add the argument PATH... for existing paths, which become Path objects. `-` is a segment on standard input."""
+    kind = InputPath(stdin_name=f"{0:020}.log")
+    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
+
+
+def format_option(function: F) -> F:
+    """Add the options `--format` and `--only-format`. The command gets both as one parameter, `format`, a FormatSet."""
+    return only_format_option(
+        click.option(
+            "--record-format",
+            "--format",
+            "format",
+            default="auto",
+            show_default=True,
+            metavar="NAME",
+            type=FormatName(is_read=True),
+            help="Assume this format for batches with its magic byte; detect all other formats.",
+        )(_with_formats(function))
+    )
+
+
+def lenient_option(function: F) -> F:
+    """Add the option `--lenient`, which accepts all records that Kafka's reader accepts."""
+    return click.option(
+        *("--lenient", "is_lenient"),
+        is_flag=True,
+        help="Accept what Kafka's reader accepts, skip damaged parts, and report both.",
+    )(function)
+
+
+def only_format_option(function: F) -> F:
+    """Add the flag `--only-format`, which rejects batches in any format other than that of `--format`."""
+    return click.option("--only-format", is_flag=True, help="Reject batches of any other format.")(function)
+
+
+def _with_formats(function: F) -> F:
+    @wraps(function)
+    def called(*args: Any, format: str, only_format: bool, **options: Any) -> Any:
+        strict = not options.get("is_lenient", False)
+        return function(*args, format=formats_of(format, only=only_format, strict=strict), **options)
+
+    return cast(F, called)
+
+
+def output_options(function: F) -> F:
+    """Add the options `--output` and `--resume`, for commands that write whole partitions."""
+    for option in (
+        click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
+        click.option(
+            *("--output", "output"),
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Write the partitions to this folder.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def conversion_options(function: F) -> F:
+    """Add the options that set the codec and the maximum size of new batches."""
+    codecs = click.Choice(CODEC_NAMES)
+    for option in (
+        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
+        click.option(
+            "--batch-bytes", type=click.IntRange(1), metavar="N", help="Make batches of up to N bytes, uncompressed."
+        ),
+        click.option("--codec", type=codecs, help="The compression of batches; default: unchanged."),
+    ):
+        function = option(function)
+    return function
+
+
+def new_format_option(**more: Any) -> Callable[[F], F]:
+    """Add the option `--to`, whose value is the name of a record format. `more` is passed to `click.option`."""
+    return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
+
+
+def whatif_options(function: F) -> F:
+    """Add the options that `tagwire whatif` shares with `tagwire spark whatif`."""
+    against_help = "The format to compare with; default: the format of each batch."
+    page = click.Path(path_type=Path, dir_okay=False)
+    for option in (
+        format_option,
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, with every kind of batch."),
+        click.option(
+            "--top", default=20, show_default=True, metavar="N", help="Number of topics in the table and on the page."
+        ),
+        click.option("--html", type=page, metavar="FILE", help="Write an HTML page with plots."),
+        conversion_options,
+        click.option("--against", metavar="FORMAT", type=FormatName(), help=against_help),
+        new_format_option(required=True, help="The new format."),
+    ):
+        function = option(function)
+    return function
+
+
+def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
+    """Yield the partitions in these folders and their subfolders, and a segment for each path that is a file.
+
+    Raises LogPathError for a folder without partitions, and for a capture file.
+    """
+    from tagwire.log import Segment
+
+    for path in paths:
+        if path.is_file():
+            _reject_others(path)
+            yield Segment(path)
+        else:
+            yield from partitions_below(path, "read")
+
+
+def _reject_others(path: Path) -> None:
+    from tagwire.captures import capture_kind
+    from tagwire.log import LogPathError
+
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if kind := capture_kind(start):
+        found = "a network capture" if kind == "network capture" else kind
+        raise LogPathError(f"{path}: expected a log segment, got {found}; read the file with `tagwire explain {path}`")
+    if start.startswith(b"\x1f\x8b"):
+        raise LogPathError(f"{path} is compressed by gzip; decompress it first, with `gunzip {path}`")
+
+
+def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
+    """Return the segments to read. A partition's metadata snapshots come before its segments."""
+    from tagwire.log import Segment
+
+    return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
+
+
+def partitions_below(path: Path, done: str) -> "list[Partition]":
+    """Return the partitions in and below a folder. Raises LogPathError if there are none, or if the path is a file.
+
+    `done` is a participle that says what the command does to partitions, such as "converted".
+    """
+    from tagwire.log import LogPathError, find_partitions
+
+    if path.is_file():
+        _reject_others(path)
+        raise LogPathError(f"{path}: a single segment can't be {done}; give the folder of its partition")
+    found = list(find_partitions(path))
+    if not found:
+        raise LogPathError(f"{path}: no partition found in this folder or below it")
+    return found
+
+
+def target_of(partition: "Partition", path: Path, output: Path) -> Path:
+    """Return the output folder of a partition. Its path below `output` is the partition's path below `path`.
+
+    If `path` is the partition itself, the output folder is directly in `output` and has the partition's name.
+    """
+    if partition.path == path:
+        return output / path.absolute().name
+    return output / partition.path.relative_to(path)
+
+
+class Work(NamedTuple):
+    """The partitions that a command must process for one path argument."""
+
+    path: Path
+    found: "list[Partition]"
+    """All partitions in and below the path, including those already written."""
+    left: "list[tuple[Partition, Path]]"
+    """The partitions that are not yet written, with their output folders."""
+
+
+def work_of(
+    paths: Iterable[Path], done: str, target_of: "Callable[[Partition, Path], Path]", *, resumes: bool
+) -> list[Work]:
+    """Find the partitions to write, without writing anything.
+
+    `target_of(partition, path)` returns the output folder of a partition in `path`. With `resumes`, a partition whose
+    output folder exists is skipped.
+
+    Raises LogPathError if an output folder exists (without `resumes`) or is inside a partition, or if two partitions
+    have the same output folder. Also raises LogPathError for a path that is a file or has no partitions.
+    """
+    from tagwire.log import LogPathError
+    from tagwire.log.whole_folder import reject_existing, reject_inside
+
+    work, seen = [], dict[Path, Path]()
+    for path in paths:
+        found, left = partitions_below(path, done), []
+        for partition in found:
+            target = target_of(partition, path)
+            if target in seen:
+                raise LogPathError(
+                    f"{partition.path} and {seen[target]} would both be written to {target}; give only one of them"
+                )
+            seen[target] = partition.path
+            if resumes and target.exists():
+                say(f"tagwire: {target} already exists; skipped", err=True)
+                continue
+            reject_existing(target)
+            left.append((partition, target))
+        work.append(Work(path, found, left))
+    reject_inside(seen, seen.values())
+    return work
+
+
+def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
+    """Return the folders at or below `path` that contain partitions, each with the matching folder below `output`.
+
+    The result is empty if `path` is itself a partition.
+    """
+    folders = {partition.path.parent for partition in found if partition.path != path}
+    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+
+
+@contextmanager
+def byte_progress(
+    label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
+) -> Generator[Callable[[int], None] | None]:
+    """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
+
+    If no bar can be shown, yields None instead. `rounds` is the number of times that the command reads each segment.
+    Set `prints_all_along` if the command prints lines while the bar is shown (see `progress_bar`).
+    """
+    with progress_bar(label, prints_all_along=prints_all_along) as tell:
+        if tell is None:
+            yield None
+            return
+        total = rounds * sum(segment.size for each in found for segment in segments_of(each))
+        done = 0
+
+        def more(count: int) -> None:
+            nonlocal done
+            done += count
+            tell(done, total)
+
+        yield more
+
+
+class Skipped:
+    """Reports and counts the damaged parts of a log that a command skips. Call it with each error, then call `end`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._last = ""
+
+    def __call__(self, error: "LogError | LogPathError") -> None:
+        if str(error) == self._last:  # the batch was read twice
+            return
+        self._last = str(error)
+        self.count += 1
+        if self.count <= _MOST:
+            say(f"tagwire: skipped: {error}", err=True)
+
+    def end(self) -> None:
+        """Print how many errors were not printed individually. Exits with status 1 if there was any error."""
+        if self.count > _MOST:
+            say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
+        if self.count:
+            raise click.exceptions.Exit(1)

@@ -1,1 +1,0 @@
-"""Compare versions of a message, for `tagwire diff` and `tagwire show`."""
