@@ -223,7 +223,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
     """Of the requests that fit on a screen, explain the one with the most fields."""
     from tagwire.explain.trace import trace_request
-    from tagwire_cli.explaining.coloured import print_text, wants_colour
+    from tagwire_cli.explaining.explained import print_text, wants_colour
 
     fitting = (each for each in captures if each.is_request and len(each.data) in _EXPLAINED_BYTES)
     traces = [(capture, trace_request(registry, capture.data)) for capture in fitting]

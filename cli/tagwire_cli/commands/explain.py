@@ -116,7 +116,7 @@ def command(args: Sequence[str], **options: Any) -> None:
       tagwire explain --frames --guess --only 1-3 stream.bin
       tagwire explain --request --html frame.bin > frame.html
     """
-    from tagwire_cli.explaining.detection import detect, is_unnamed
+    from tagwire_cli.explaining.input import detect, is_unnamed
     from tagwire_cli.explaining.units import ExplainSettings, Input, explain_detected, explain_units, explainer_of
     from tagwire_cli.input.filters import frame_test
 
@@ -243,8 +243,7 @@ def _print_text(
     units: "Iterator[Explained]", settings: "ExplainSettings", when: str, most: int | None, again: str, file: str
 ) -> list[str]:
     from tagwire.explain.names import name_note
-    from tagwire_cli.explaining.coloured import print_text, wants_colour
-    from tagwire_cli.explaining.explained import facts_of
+    from tagwire_cli.explaining.explained import facts_of, print_text, wants_colour
 
     colour = wants_colour(when)
     failures = []

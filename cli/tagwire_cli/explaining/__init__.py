@@ -1,1 +1,1 @@
-"""The code that `tagwire explain` and `tagwire assemble` share: detect the input, read frames, print the result."""
+"""The parts of `tagwire explain`: detect the input, read its frames, explain them, and print the result."""

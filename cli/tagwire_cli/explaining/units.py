@@ -17,9 +17,9 @@ from tagwire.frames.registry import Registry
 from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
-from tagwire_cli.explaining.detection import Detected
 from tagwire_cli.explaining.explained import Explained, explained
-from tagwire_cli.explaining.frame_sources import (
+from tagwire_cli.explaining.input import (
+    Detected,
     InputFrame,
     captured_frames,
     is_stream,

@@ -221,7 +221,7 @@ def _write(output: Path, data: bytes) -> None:
 def _explain(data: bytes, framing: "InputFraming | None") -> None:
     """Print the input like `tagwire explain`, or as hex if its format is unknown."""
     from tagwire.explain.names import name_note
-    from tagwire_cli.explaining.coloured import print_text, wants_colour
+    from tagwire_cli.explaining.explained import print_text, wants_colour
 
     read = None if framing is None else framing.read(data)
     if read is None or framing is None:

@@ -1,26 +1,29 @@
-"""Detect what an input is if the user names no message: a capture, log, packet, stream of frames, or encoded bytes."""
+"""Detect what the input of `tagwire explain` is, and split it into frames.
+
+If the user names no message, the input may be a capture, a log, a packet, a stream of frames, or encoded bytes.
+"""
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
-from tagwire.captures import capture_kind
+from tagwire.captures import CapturedFrame, capture_kind
+from tagwire.errors import DecodeError
 from tagwire.frames.packets import tcp_segment
+from tagwire.frames.registry import Registry
+from tagwire.frames.splitter import FrameSplitter
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
-from tagwire.text_format import count
+from tagwire.text_format import count, whole_number
 from tagwire_cli.input.bytes import InputError, are_hex, read_bytes
+from tagwire_cli.input.captures import frames_in
 from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint, log_file_kind
 from tagwire_cli.input.message_arguments import example_of
 from tagwire_cli.paths import UnreadableFileError
-
-if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
-
 
 _PASTED: Final = re.compile(r"0[0-9a-fA-F:]*|(?:0x)?[0-9a-fA-F]{8,}|(?:[0-9a-fA-F]{2}:)+[0-9a-fA-F]{2}")
 _ENCODINGS: Final = {
@@ -55,7 +58,7 @@ def is_unnamed(args: Sequence[str]) -> bool:
     return has_no_version and are_hex(args)
 
 
-def detect(registry: "Registry", args: Sequence[str], encoding: str | None) -> Iterator[Detected]:
+def detect(registry: Registry, args: Sequence[str], encoding: str | None) -> Iterator[Detected]:
     """Yield the input that the arguments name. A log folder is yielded segment by segment, other input as a whole.
 
     Raises InputError for empty or unrecognized input, and click.UsageError for a word that is neither a file nor hex.
@@ -80,7 +83,7 @@ def detect(registry: "Registry", args: Sequence[str], encoding: str | None) -> I
             raise InputError(f"{title}{input_hint(data, arg)}")
 
 
-def _pasted(registry: "Registry", args: Sequence[str]) -> Detected:
+def _pasted(registry: Registry, args: Sequence[str]) -> Detected:
     """Parse arguments that consist of hex bytes. Raises click.UsageError for anything else."""
     text = "".join(args)
     if _PASTED.fullmatch(text):
@@ -139,3 +142,99 @@ def _link_type(data: bytes) -> int | None:
         if total == size or (start and total < size <= 60):
             return link
     return None
+
+
+class InputFrame(NamedTuple):
+    """A frame without its size prefix, with its number and, if known, its direction and API."""
+
+    number: int
+    """The frame's number in the input; the first frame is 1."""
+    title: str
+    data: bytes
+    is_request: bool | None = None
+    """True for a request, False for a response, or None if this is unknown."""
+    api: tuple[int, int] | None = None
+    """For a response, the API key and version of its request."""
+    error: str = ""
+    """The error if there is a gap in the capture instead of a frame."""
+
+
+def is_stream(data: bytes) -> bool:
+    """Return whether the input consists of complete frames, each preceded by its size.
+
+    Random bytes pass this test with a probability of 1 in 2^32.
+    """
+    splitter = FrameSplitter(max_size=len(data))
+    splitter.feed(data)
+    try:
+        return bool(data) and all(splitter) and not splitter.pending
+    except DecodeError:
+        return False
+
+
+def stream_frames(data: bytes) -> Iterator[InputFrame]:
+    """Yield the frames of a stream. Raises DecodeError at a frame that has an invalid size or is truncated."""
+    splitter = FrameSplitter()
+    splitter.feed(data)
+    offset = 0
+    for number, frame in enumerate(splitter, 1):
+        yield InputFrame(number, f"frame {number} at byte {offset}", frame)
+        offset = splitter.offset
+    splitter.close()
+
+
+def captured_frames(
+    data: bytes, file: str, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
+) -> Iterator[InputFrame]:
+    """Yield the frames of a capture, or only those that `where` accepts. A response also has the API of its request.
+
+    A gap in a network capture, or a line that isn't a captured frame, becomes a frame with an error. Raises
+    CaptureError if the capture itself is invalid.
+    """
+    frames = frames_in(data, file, registry, port=port, keeps_damaged=True)
+    return map(input_frame, filter(where or (lambda frame: True), frames))
+
+
+def input_frame(frame: CapturedFrame) -> InputFrame:
+    """Convert a captured frame to an InputFrame with a title."""
+    who = frame.client or (frame.conn if not frame.row else None)
+    title = f"frame {frame.number}, {frame.direction}{f', {who}' if who and who.isprintable() else ''}"
+    return InputFrame(frame.number, title, frame.data, frame.is_request, frame.api, frame.gap)
+
+
+def selected_frames(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
+    """Yield the frames whose numbers are in `only`, such as `1,4-6`; None means all frames.
+
+    Raises click.BadParameter if `only` is not a list of numbers and ranges.
+    """
+    if only is None:
+        return frames
+    ranges = [_range(each, only) for each in only.split(",")]
+    return _chosen(frames, ranges, only)
+
+
+def _chosen(frames: Iterator[InputFrame], ranges: list[tuple[int, int]], only: str) -> Iterator[InputFrame]:
+    number, last = 0, max(high for _, high in ranges)
+    is_any = False
+    for frame in frames:
+        number = frame.number
+        if any(low <= number <= high for low, high in ranges):
+            is_any = True
+            yield frame
+        if number >= last:
+            break
+    if not is_any:
+        raise InputError(f"--only {only} selects no frame; the input has {count(number, 'frame')}")
+
+
+def _range(text: str, only: str) -> tuple[int, int]:
+    first, dash, last = text.strip().partition("-")
+    low, high = whole_number(first), whole_number(last or first)
+    if low is None or high is None:
+        raise click.BadParameter(f"{only!r} is not a list of frames such as 1,4-6", param_hint="--only")
+    if low == 0:
+        raise click.BadParameter(f"{only!r}: frame numbers start at 1", param_hint="--only")
+    high = sys.maxsize if dash and not last else high
+    if high < low:
+        raise click.BadParameter(f"{only!r}: the range is reversed; use {high}-{low}", param_hint="--only")
+    return low, high
