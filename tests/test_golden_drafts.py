@@ -16,7 +16,7 @@ from build_package import build_package
 import tagwire
 from tagwire.message.engines import python_serializer
 from tagwire_drafts import kip482, kip482_rpcs, kip482_unsigned
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import load

@@ -233,7 +233,7 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
 
 def own(text: str, data: str, version: str) -> dict[str, Any]:
     """Explain bytes with a visitor's own spec. Return the tree of fields, and the error (or "") in the bytes."""
-    from tagwire_generator.expansion.message_classes import message_class
+    from tagwire_generator.message_classes import message_class
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.reading.spec import read_data
 

@@ -22,7 +22,7 @@ from tagwire.message.engines import python_serializer
 from tagwire.message.field_table import layout_of
 from tagwire.testing import strategies
 from tagwire_generator import pipeline
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.pipeline import generate
 from tagwire_generator.project.cache import CacheEntry
 from tagwire_generator.project.settings import load

@@ -50,9 +50,8 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
     Raises click.UsageError if git can't read the revision.
     """
     from tagwire_generator.evolution.check import Baseline
-    from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
     from tagwire_generator.evolution.lock import read_lock
-    from tagwire_generator.evolution.spec_sources import SpecReader
+    from tagwire_generator.evolution.spec_sources import GitError, NotAtRevisionError, SpecReader, specs_at
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(folder)

@@ -193,7 +193,7 @@ def _against_revision(
     settings: "Settings", reader: "SpecReader", revision: str, paths: Sequence[Path]
 ) -> list["Check"]:
     from tagwire_generator.evolution.check import Baseline, Check
-    from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
+    from tagwire_generator.evolution.spec_sources import GitError, NotAtRevisionError, specs_at
 
     checks: list[Check] = []
     for path in dict.fromkeys(paths) or _sets(settings):

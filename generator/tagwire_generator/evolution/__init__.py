@@ -6,10 +6,10 @@ the wire format is broken, the finding has a proof: a value that one side can't 
 Start at `compare_specs`. `docs/evolution.md` lists the rules and their reasons.
 """
 
+from tagwire_generator.evolution.check import compare_messages, compare_specs
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, FindingSeverity
-from tagwire_generator.evolution.released import Edition, Released
-from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
-from tagwire_generator.evolution.witness import Proof
+from tagwire_generator.evolution.matching import Edition, Released
+from tagwire_generator.evolution.proofs import Proof
 
 __all__ = [
     "SEVERITIES",

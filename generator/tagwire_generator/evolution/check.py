@@ -1,15 +1,253 @@
-"""Compare released specs with the current specs, and locate each finding in its file."""
+"""Compare two sets of specs, such as released and current specs, and locate each finding in its file.
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+The layouts of all common versions are compared, and properties that are not part of layouts. The layouts of a message
+are compared, version by version, only if its spec has changed. A difference that recurs in consecutive versions is a
+single finding, with example bytes for one version.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from tagwire_generator.evolution.findings import Finding, invalid
-from tagwire_generator.evolution.released import Released
-from tagwire_generator.evolution.spec_sources import SpecSources
-from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
+from tagwire.layout import Layout
+from tagwire.message import Message
+from tagwire.message.field_table import layout_of
+from tagwire.versions import NONE, Versions
+from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
+from tagwire_generator.evolution.declared import (
+    StructPair,
+    field_findings,
+    format_findings,
+    tag_findings,
+)
+from tagwire_generator.evolution.findings import SEVERITIES, Finding, change, invalid, runs
+from tagwire_generator.evolution.matching import (
+    MatchedMessages,
+    Pair,
+    Released,
+    RetiredTags,
+    Stability,
+    api_of,
+    as_released,
+    pair_up,
+)
+from tagwire_generator.evolution.message_attributes import HeaderSpecs, attribute_findings, lowered_findings
+from tagwire_generator.evolution.proofs import prove
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import Problem, without_repeats
-from tagwire_generator.reading.positions import placed
+from tagwire_generator.problems import CHANGE_RULES, Problem, without_repeats
+from tagwire_generator.reading.positions import Spot, placed
+
+if TYPE_CHECKING:  # importing the spec readers would slow down checks whose result is cached (`evolution.known`)
+    from tagwire_generator.evolution.spec_sources import SpecSources
+
+_TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
+"""The rules about tags that are checked by comparing layouts."""
+
+
+def compare_specs(
+    old: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
+    new: Mapping[str, MessageSpec] | Iterable[MessageSpec],
+    *,
+    known_headers: Iterable[MessageSpec] = (),
+) -> tuple[Finding, ...]:
+    """Return the findings about all changes from an old set of specs to a new one.
+
+    Findings are sorted by message, then by severity, most severe first. Messages are paired by name, alias, or API key.
+    Each finding points to the name of its message, until `tagwire_generator.reading.positions` finds the exact
+    position. `known_headers` provide the header specs that a set does not contain.
+    """
+    messages = list(new.values() if isinstance(new, Mapping) else new)
+    released = as_released(old)
+    pairing = pair_up(released, messages)
+    stability = Stability(released)
+    headers = _headers((each.spec for each in released), messages, known_headers)
+    found: list[Finding] = []
+    for pair in pairing.pairs:
+        found += _pair_findings(pair, stability, headers)
+    for removed in pairing.removed:
+        found += _removal_findings(removed)
+    found += _taken_keys(pairing, messages)
+    return _in_order(found)
+
+
+def compare_messages(
+    old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
+) -> tuple[Finding, ...]:
+    """Compare the old and the new spec of one message, which may have a new name, and return all findings."""
+    before = old if isinstance(old, Released) else Released(old)
+    headers = _headers([before.spec], [new], known_headers)
+    return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
+
+
+def _headers(
+    old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
+) -> tuple[HeaderSpecs, HeaderSpecs]:
+    """Return the header specs of the old and the new set. A header that only one set defines is used for both."""
+    before, now = HeaderSpecs(old), HeaderSpecs(new).or_those_of(HeaderSpecs(known))
+    return before.or_those_of(now), now.or_those_of(before)
+
+
+def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
+    """Return a pair for each struct that both specs have. The first pair contains the two messages themselves."""
+    return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
+
+
+def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(
+        sorted(found, key=lambda each: (each.message_name, SEVERITIES.index(each.severity), each.rule, each.path))
+    )
+
+
+def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs, HeaderSpecs]) -> list[Finding]:
+    old, new = pair.old.spec, pair.new
+    if old.format is not None or new.format is not None:
+        return [] if old == new else list(format_findings(old, new))
+    found: list[Finding] = []
+    if old != new or pair.old.retired_tags:
+        unstable = stability.unstable(old)
+        if not pair.old.is_retired:
+            found += attribute_findings(old, new, unstable, headers)
+        found += lowered_findings(pair.old, new)
+        common = NONE if pair.old.is_retired else old.valid_versions & new.valid_versions
+        if new.valid_versions:
+            found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
+            found += field_findings(old, new, common - unstable)
+        found += _name_findings(pair, found, is_same=bool(common))
+    for edition in pair.old.archive:
+        found += _MessageComparison(edition.spec, new, edition.versions & new.valid_versions, NONE).layout_findings()
+    return found
+
+
+def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
+    """Report that a message was renamed or, if its bytes also differ, that another message took over its API key."""
+    old, new = pair.old.spec, pair.new
+    if old.name == new.name or old.name in new.aliases:
+        return
+    if pair.how == "key" and (not is_same or any(each.severity == "wire" for each in found)):
+        yield _taken_key(new, old.name)
+    else:
+        text = f"the message was {old.name} and is now {new.name}; add {old.name} to aliases"
+        yield change("TW940", new, new.valid_versions, text)
+
+
+def _taken_key(new: MessageSpec, old_name: str) -> Finding:
+    text = f"apiKey {new.api_key} belonged to {old_name} and now belongs to {new.name}, whose bytes differ"
+    return change("TW925", new, new.valid_versions, text, spot=Spot(key="apiKey"))
+
+
+def _removal_findings(removed: Released) -> Iterator[Finding]:
+    spec = removed.spec
+    if removed.is_retired:
+        return
+    if spec.valid_versions:
+        yield change("TW961", spec, spec.valid_versions, f"{spec.name} no longer has a spec")
+    else:
+        yield change(
+            "TW961", spec, NONE, f"{spec.name}, which kept apiKey {spec.api_key} reserved, no longer has a spec"
+        )
+
+
+def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
+    """Yield a finding for each API key that now belongs to a different message than before."""
+    before = {id(pair.new): pair.old for pair in pairing.pairs}
+    owners = {api: old for old in chain(before.values(), pairing.removed) if (api := api_of(old.spec)) is not None}
+    for new in messages:
+        api = api_of(new)
+        owner = owners.get(api) if api is not None else None
+        if owner is not None and before.get(id(new)) is not owner:
+            yield _taken_key(new, owner.spec.name)
+
+
+@dataclass(slots=True)
+class _Seen:
+    difference: Difference
+    versions: list[int] = field(default_factory=list)
+
+
+class _MessageComparison:
+    """Compares a message's old and new spec, in the versions that both have."""
+
+    def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
+        self.old, self.new = old, new
+        self.unstable = unstable
+        self._classes: tuple[type[Message], type[Message]] = (
+            message_class(old, old.options),
+            message_class(new, new.options),
+        )
+        self._seen: dict[tuple[str, str, str], _Seen] = {}
+        self._structs: dict[tuple[str, str], Steps] = {(old.name, new.name): ()}
+        for version in common:
+            self._compare(version)
+
+    def _layouts(self, version: int) -> tuple[Layout, Layout]:
+        old, new = self._classes
+        return layout_of(old, version), layout_of(new, version)
+
+    def _compare(self, version: int) -> None:
+        comparison = compare_layouts(*self._layouts(version))
+        for each in comparison.differences:
+            seen = self._seen.setdefault((each.rule, _path(each.steps), each.text), _Seen(each))
+            seen.difference = each
+            seen.versions.append(version)
+        for steps, old, new in comparison.structs[1:]:
+            self._structs.setdefault((old, new), steps)
+
+    def findings(self, retired: RetiredTags) -> Iterator[Finding]:
+        yield from self.layout_findings()
+        offered = self.old.valid_versions - self.unstable
+        for pair in self.struct_pairs():
+            known = retired.get(pair.old_path, {})
+            reported = self._reported_tags(pair.new_path)
+            yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
+
+    def layout_findings(self) -> Iterator[Finding]:
+        """For each difference between the layouts, yield a finding per range of consecutive versions that have it."""
+        in_unstable: dict[str, list[str]] = {}
+        for (rule, path, text), seen in self._seen.items():
+            for run in runs(version for version in seen.versions if version not in self.unstable):
+                is_proven = CHANGE_RULES[rule].severity == "wire" or rule == "TW920"
+                proof = prove(*self._layouts(self._clearest(run)), seen.difference.steps) if is_proven else None
+                spot = Spot(_names(seen.difference.steps), seen.difference.key)
+                yield change(rule, self.new, run, text, path=path, spot=spot, proof=proof)
+            if self.unstable & Versions(seen.versions[-1], seen.versions[-1]):
+                in_unstable.setdefault(path, []).append(rule)
+        if in_unstable:
+            what = "; ".join(f"{path or 'the message'} ({', '.join(rules)})" for path, rules in in_unstable.items())
+            text = f"version {self.unstable}, not stable yet, changed: {what}"
+            yield change("TW962", self.new, self.unstable, text)
+
+    def _clearest(self, versions: Versions) -> int:
+        """Return the newest of the versions with the fewest differences, because it gives the simplest example."""
+        numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
+        return min(reversed(list(versions)), key=lambda version: numbers[version])
+
+    def _reported_tags(self, path: str) -> set[int]:
+        tags: set[int] = set()
+        for seen in self._seen.values():
+            steps = seen.difference.steps
+            if seen.difference.rule in _TAG_RULES and _path(steps[:-1]) == path:
+                tags |= {item.tag for item in steps[-1] if item is not None and item.tag is not None}
+        return tags
+
+    def struct_pairs(self) -> list[StructPair]:
+        pairs: list[StructPair] = []
+        for (old, new), steps in self._structs.items():
+            before, now = (s.struct(n) if steps else s.root for s, n in ((self.old, old), (self.new, new)))
+            old_path = ".".join((step.old or step.item).name for step in steps)
+            pairs.append(StructPair(before, now, old_path, _path(steps), _names(steps)))
+        return pairs
+
+
+def _path(steps: Steps) -> str:
+    return ".".join(step.item.name for step in steps)
+
+
+def _names(steps: Steps) -> tuple[str, ...]:
+    """Return the JSON names on the path to a field: the new names or, for removed fields, the old names."""
+    return tuple(step.item.json_name for step in steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +258,7 @@ class Baseline:
     invalid: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sources: SpecSources) -> "Baseline":
+    def of(cls, sources: "SpecSources") -> "Baseline":
         """Return a baseline of specs that have no release history."""
         return cls({name: Released(spec) for name, spec in sources.specs.items()}, sources.invalid)
 
@@ -37,7 +275,7 @@ class Check:
     """
 
     old: Baseline
-    new: SpecSources
+    new: "SpecSources"
     is_one_message: bool = False
     known: frozenset[str] = frozenset()
     """Messages to leave out, because they passed an earlier check."""

@@ -28,7 +28,7 @@ from tagwire.layout import (
 from tagwire.message.json import json_value
 from tagwire.message.register import Register
 from tagwire.wire.wire_type import WireType
-from tagwire_generator.evolution.field_matching import MatchedField, matched, same_width
+from tagwire_generator.evolution.matching import MatchedField, matched, same_width
 from tagwire_generator.evolution.value_rules import enum_changes, key_change, union_changes
 from tagwire_generator.problems import CHANGE_RULES
 

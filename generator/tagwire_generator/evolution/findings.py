@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from tagwire.versions import Versions
-from tagwire_generator.evolution.witness import Proof
+from tagwire_generator.evolution.proofs import Proof
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.problems import CHANGE_RULES, Impact, Problem
 from tagwire_generator.reading.positions import WHOLE, Spot

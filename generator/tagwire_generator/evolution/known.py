@@ -130,7 +130,7 @@ def _is_apart(part: "Check", lock: "Lock") -> bool:
 
     Each message must have kept its name and API key, and no new message may use the name or key of a locked message.
     """
-    from tagwire_generator.evolution.field_matching import api_of
+    from tagwire_generator.evolution.matching import api_of
 
     owned = {_api(each) for each in lock.messages}
     names = {each.name for each in lock.messages}

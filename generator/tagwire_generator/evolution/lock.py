@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.check import Baseline, Check
+from tagwire_generator.evolution.check import Baseline, Check, struct_pairs
 from tagwire_generator.evolution.declared import tag_holder
-from tagwire_generator.evolution.field_matching import pair_up
 from tagwire_generator.evolution.findings import Finding, runs
-from tagwire_generator.evolution.released import Edition, Released, Stability
+from tagwire_generator.evolution.matching import Edition, Released, Stability, pair_up
 from tagwire_generator.evolution.spec_sources import SpecSources
-from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.problems import Problem

@@ -8,9 +8,9 @@ from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.evolution.findings import Finding, change, runs
-from tagwire_generator.evolution.released import Released
-from tagwire_generator.evolution.witness import prove
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.evolution.matching import Released
+from tagwire_generator.evolution.proofs import prove
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.reading.positions import Spot

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from tagwire.layout import Array, StructLayout, Union
 from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
-from tagwire_generator.evolution.field_matching import MatchedField
+from tagwire_generator.evolution.matching import MatchedField
 
 
 def union_changes(

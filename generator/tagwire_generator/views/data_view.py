@@ -10,7 +10,7 @@ from uuid import UUID
 
 from tagwire.message import Message
 from tagwire.versions import Versions
-from tagwire_generator.expansion.message_classes import field_row, optional_fields, unique_keys
+from tagwire_generator.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name, snake_case

@@ -8,7 +8,7 @@ from tagwire.layout.parts import FrozenData
 from tagwire.message.field_table import FieldRow
 from tagwire.message.framing_table import Framing
 from tagwire.message.record_format import RecordFormat
-from tagwire_generator.expansion.format_classes import format_rows
+from tagwire_generator.message_classes import format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.framing_spec import REST
 from tagwire_generator.model.spec_names import attribute_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import json_value
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.model.spec_names import attribute_name, snake_case

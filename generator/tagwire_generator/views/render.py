@@ -20,8 +20,7 @@ from black.parsing import InvalidInput
 
 from tagwire.errors import SpecError
 from tagwire.extras import required
-from tagwire_generator.expansion.format_classes import format_class
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import format_class, message_class
 from tagwire_generator.model import MessageSpec, MessageSummary
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import snake_case

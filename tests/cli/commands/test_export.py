@@ -7,7 +7,7 @@ from command import tagwire_result
 from shapes import SPECS, make_shapes
 
 from tagwire.message.field_table import layout_of
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.spec import read_spec

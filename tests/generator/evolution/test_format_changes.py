@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from tagwire_generator.evolution.check import compare_specs
 from tagwire_generator.evolution.lock import LockError, updated_lock
 from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
-from tagwire_generator.evolution.verdicts import compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import load, read_spec

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData

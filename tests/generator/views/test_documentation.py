@@ -14,7 +14,7 @@ from tagwire.explain.html import Unit, tree_of
 from tagwire.explain.trace import trace
 from tagwire.message.field_docs import class_about
 from tagwire_generator.editing.spec_edit import format_spec
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec

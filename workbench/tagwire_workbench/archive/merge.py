@@ -14,7 +14,7 @@ from tagwire.errors import SpecError
 from tagwire.layout import Array, Item, Nested, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.release import message_of, wire_forms

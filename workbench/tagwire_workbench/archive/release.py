@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.message.field_table import layout_of
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.field_spec import ENTITY_TYPES
 from tagwire_generator.problems import Problem, spec_error

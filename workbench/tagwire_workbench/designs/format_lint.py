@@ -20,7 +20,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire_generator.expansion.format_classes import format_class
+from tagwire_generator.message_classes import format_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.record_format_spec import Claim
 from tagwire_generator.model.spec_names import attribute_name

@@ -12,8 +12,8 @@ from tagwire.explain.trace import trace
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Array, Layout, Nested
 from tagwire.message.field_table import layout_of
-from tagwire_generator.evolution.samples import as_json, field_at, samples, without_classes
-from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.evolution.proofs import as_json, field_at, samples, without_classes
+from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
 from tagwire_generator.model.spec_names import attribute_name
 

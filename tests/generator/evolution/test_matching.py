@@ -1,7 +1,7 @@
 import pytest
 
 from tagwire.interpreter.schema import Field, Schema
-from tagwire_generator.evolution.field_matching import matched
+from tagwire_generator.evolution.matching import matched
 
 
 def renamed(old: Schema, new: Schema) -> list[tuple[str, str]]:
