@@ -18,7 +18,7 @@ from tagwire.layout.parts import bit_names
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
 from tagwire.log.checkpoints import read_json, read_leader_epochs, read_offsets, read_properties
-from tagwire.log.dump import Keep, More, batch_lines, in_parts
+from tagwire.log.dump import Keep, More, batch_lines, in_parts, native_lines
 from tagwire.log.errors import LogError
 from tagwire.log.indexes import OffsetIndex, TimeIndex, read_producer_snapshot, read_transaction_index
 from tagwire.log.names import log_file, partition_name
@@ -28,7 +28,6 @@ from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
 from tagwire.message.register import Register
 from tagwire.records import FormatSet, Record, RecordBatch
-from tagwire.records.lines import native_lines
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable, printable_json
 from tagwire_cli.output.log_filter import RecordFilter

@@ -12,7 +12,7 @@ from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Skip
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
-from tagwire.records.totals import totals
+from tagwire.records.native import totals
 from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"

@@ -20,7 +20,7 @@ from tagwire.layout import Array
 from tagwire.log.errors import LogError
 from tagwire.log.scan import LogBatch, Scan, Skip
 from tagwire.records import RecordBatch
-from tagwire.records.header_positions import LONGEST
+from tagwire.records.format import LONGEST
 
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12

@@ -6,7 +6,7 @@ as in Kafka's tools, and bytes are base64. Native code writes the same lines.
 
 import json
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -14,14 +14,14 @@ from typing import Final
 from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
 from tagwire.records.format import Format
-from tagwire.records.lines import native_lines
+from tagwire.records.native import native_function, native_source
 from tagwire.text_format import printable_json
 
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
 _NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
-"""The number of characters to collect before yielding them."""
+"""The size of a chunk of lines, in bytes or characters."""
 
 
 def _header(file: str, batch: RecordBatch) -> str:
@@ -76,11 +76,30 @@ def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: K
     if more is None and keep is None:
         done = yield from native_lines(batch, header.encode("utf-8", "backslashreplace"))
     if done is not None:
-        yield from in_parts(_line(record, header, more) for record in islice(filter(keep or _all, batch), done, None))
+        records = batch if keep is None else filter(keep, batch)
+        yield from in_parts(_line(record, header, more) for record in islice(records, done, None))
 
 
-def _all(record: Record) -> bool:
-    return True
+def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
+    """Yield chunks of JSON lines, one line per record. Each line begins with `header`, the JSON that all lines share.
+
+    With `is_text`, a line consists of tab-separated fields instead. Its last field lists the attributes that are set,
+    first those of the batch (`header`), then those of the record. If native code does not support a record, the
+    generator ends. Its return value is the number of formatted records; None means all.
+    """
+    lines, found = native_function("lines"), native_source(batch)
+    if lines is None or found is None:
+        return 0
+    data, pos, end, count, bases, has_attributes = found
+    left = count
+    while left:
+        text, pos, still = lines(data, pos, end, left, bases, has_attributes, header, _AT_ONCE, is_text)
+        if text:
+            yield text
+        if still == left:
+            break
+        left = still
+    return None if left == 0 and pos == end else count - left
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:

@@ -18,8 +18,8 @@ from tagwire.log.errors import LogError, LogPathError, log_error, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
+from tagwire.records.format import LONGEST
 from tagwire.records.format_set import FormatSet, format_set
-from tagwire.records.header_positions import LONGEST
 from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.records.walk import Walk
 from tagwire.text_format import count

@@ -8,7 +8,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
-from tagwire.records.totals import totals
+from tagwire.records.native import totals
 
 _COUNTS: Final = (
     *("bytes", "batches", "records", "record_bytes", "transactional", "control", "append_time", "delete_horizon"),

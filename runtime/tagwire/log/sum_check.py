@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tagwire.log.errors import LogError, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.records import Format
-from tagwire.records.header_positions import LONGEST, ChecksumPosition
+from tagwire.records.format import LONGEST, ChecksumPosition
 from tagwire.text_format import byte_count
 from tagwire.wire.checksums import POLYNOMIALS, extended
 

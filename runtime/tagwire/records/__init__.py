@@ -22,7 +22,7 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.format import Format
 from tagwire.records.format_set import FormatError, FormatSet, format_names, format_of, register
 from tagwire.records.reading import read_batches
-from tagwire.records.record import Record
+from tagwire.records.record import Record, should_retain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tagwire.records.headers import Headers, IntHeaders
     from tagwire.records.message_records import MessageRecords, convert_records, decode_records
     from tagwire.records.opening import open_records
-    from tagwire.records.retention import should_retain
 
 __all__ = [
     "BatchBuilder",
@@ -71,7 +70,6 @@ _MODULES = {
     "tagwire.records.headers": ("Headers", "IntHeaders"),
     "tagwire.records.message_records": ("MessageRecords", "convert_records", "decode_records"),
     "tagwire.records.opening": ("open_records",),
-    "tagwire.records.retention": ("should_retain",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -13,7 +13,7 @@ from tagwire.records.walk import Walk, decompressed, max_timestamp
 
 if TYPE_CHECKING:
     from tagwire.interpreter.cursor import Good
-    from tagwire.records.legacy_messages import Messages
+    from tagwire.records.message_sets import Messages
 
 
 # Enforce the limits on records and headers while a batch is read.
@@ -272,7 +272,7 @@ class RecordBatch:
         """The messages inside a wrapper, or None for other batches."""
         if self._format.records is not None or self.codec == "none":
             return None
-        from tagwire.records.legacy_messages import Messages
+        from tagwire.records.message_sets import Messages
 
         deviated = None if self._strict else self._deviated
         return Messages(self._format, self._header, self.codec, self._start, self._limits, deviated)
@@ -311,7 +311,7 @@ class RecordBatch:
             return iter(walk) if self._strict else walk.leniently(self._deviated)
         if self._messages is not None:
             return iter(self._messages)
-        from tagwire.records.legacy_messages import record_of
+        from tagwire.records.message_sets import record_of
 
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 

@@ -13,17 +13,23 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.errors import EncodeError
-from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout
 from tagwire.message.binding import engine_methods, first_use
 from tagwire.message.engines import DisagreementError
 from tagwire.message.record_format import RecordFormat
-from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch, own_batch
-from tagwire.records.building_messages import build_messages
-from tagwire.records.building_properties import batch_attributes, check_properties, numbers_of
+from tagwire.records.building_values import (
+    batch_attributes,
+    check_kinds,
+    check_properties,
+    codec_of,
+    numbers_of,
+    put_headers_in_order,
+    records_in_python,
+)
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
+from tagwire.records.message_sets import build_messages
 from tagwire.records.native import (
     NativeResult,
     Written,
@@ -34,8 +40,7 @@ from tagwire.records.native import (
     written_of,
 )
 from tagwire.records.record import Header, Record
-from tagwire.records.record_fields import check_kinds, put_headers_in_order, record_fields
-from tagwire.text_format import count, got, shown
+from tagwire.text_format import count, got
 from tagwire.wire.compression import compress
 
 if TYPE_CHECKING:
@@ -150,7 +155,9 @@ class BatchBuilder:
         if offset is None:
             offset = self.base_offset or 0 if is_first or not self.records else self._next_offset()
         record = Record(offset, timestamp, key, value, headers, attributes=attributes, tombstone=tombstone)
-        if not is_first or not self._begin(record):
+        if is_first:
+            self._gathering = gathering(self.format, record, *self.bases(record))
+        if not is_first or self._gathering is None:
             self.records.append(record)
         return self
 
@@ -159,11 +166,6 @@ class BatchBuilder:
         if not isinstance(last, int):
             self.check_kinds_of(self.records)
         return last + 1
-
-    def _begin(self, first: Record) -> bool:
-        """Start encoding appended records natively, beginning with `first`. Return False if the engine can't do it."""
-        self._gathering = gathering(self.format, first, *self.bases(first))
-        return self._gathering is not None
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":
         """Add existing records, with their own offsets and timestamps."""
@@ -272,7 +274,7 @@ class BatchBuilder:
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
-        codec = self.codec()
+        codec = codec_of(self)
         found = self.written(header, base_offset, base_timestamp) if written is None else written
         last = found.last_offset if self.last_offset is None else self.last_offset
         header |= self.values(last_offset_delta=last - base_offset)
@@ -303,43 +305,28 @@ class BatchBuilder:
             found = written_of(self.format, self._gathering, header, base_offset, base_timestamp)
             if found is not None:
                 return found
+        in_python = partial(records_in_python, self, header, base_offset, base_timestamp)
+        return self.encoded(header, base_offset, base_timestamp, in_python)
+
+    def encoded(
+        self, header: dict[str, Any], base_offset: int, base_timestamp: int, in_python: Callable[[], bytes]
+    ) -> Written:
+        """Encode the record objects natively if possible, and otherwise with `in_python`."""
         written: Written | NativeResult = NativeResult.NONE_TRIED
         # Sorting fails if a header is invalid. The code below raises the exact error.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
-            written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
+            # Native code does not write the append time of single messages.
+            if self.format.records is not None or self.timestamp_type == "create":
+                written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
         self.check_kinds_of(self.records)
-        data = self.payload(header, base_offset, base_timestamp)
+        data = in_python()
         if written is NativeResult.CERTAIN:
             raise DisagreementError(self.format.layout, count(len(self.records), "record"))
         last = max((record.offset for record in self.records), default=base_offset)
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
-
-    def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """Encode the records in Python.
-
-        Use the fast path if possible. Otherwise, use the layout interpreter, which is slower but raises exact errors.
-        """
-        records = self.format.records
-        assert records is not None
-        if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
-            with_attributes = record_items.has_attributes(self.format.record, header)
-            with suppress(*record_items.REJECTIONS):
-                return bytes(
-                    record_items.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
-                )
-        elements = self.of_each(
-            lambda record: record_fields(self.format, record, base_offset, base_timestamp, as_read=self.as_read),
-            self.records,
-        )
-        writer = LayoutWriter(self.format.layout, bytearray)
-        writer.scopes = (header,)
-        data = bytearray()
-        with writer.at(records.name):
-            writer.value(records.type, elements, data)
-        return bytes(data)
 
     def check_kinds_of(self, records: list[Record]) -> None:
         self.of_each(partial(check_kinds, self.format), records)
@@ -376,14 +363,6 @@ class BatchBuilder:
         """Replace role names, such as `base_offset`, with the format's field names. Omit roles that have no field."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
-
-    def codec(self) -> str:
-        """Return the spec's name for the codec. Raises EncodeError if the format does not have the codec."""
-        for codec in self.format.codecs:
-            if codec.partition("-")[0] == self.compression:
-                return codec
-        known = ", ".join(codec.partition("-")[0] for codec in self.format.codecs)
-        self.fail("compression", f"expected one of {known}, got {shown(self.compression)}")
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:

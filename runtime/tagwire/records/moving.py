@@ -9,24 +9,19 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from tagwire.errors import DecodeError, EncodeError
+from tagwire.errors import EncodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.building import BatchBuilder
 from tagwire.records.conversion import header_rules
 from tagwire.records.format_set import FormatSet, format_of
+from tagwire.records.native import native_function, native_walk
 from tagwire.records.reading import read_outline
 from tagwire.records.record import Record
 from tagwire.records.walk import Walk
 
 if TYPE_CHECKING:
     from tagwire._records import RecordRun
-
-
-try:
-    from tagwire._records import facts
-except ImportError:  # the installation has no native code
-    facts = None  # type: ignore[assignment]
 
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
@@ -70,20 +65,13 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
     With `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a
     batch that can't be decompressed or has a wrong record count.
     """
-    limits, format = batch.limits, batch.record_format
-    is_bounded = limits.records is not None or limits.headers is not None
-    if facts is None or format.plans.records is None or is_bounded or not format.is_movable:
+    facts = native_function("facts")
+    if facts is None or not batch.record_format.is_movable or (source := native_walk(batch)) is None:
         return None
-    try:
-        walk = batch.walk()
-        if stored:
-            walk.appended = None
-        count = walk.count()
-    except DecodeError:
-        return None
-    if not count or walk.bounds_records():
-        return None
-    found = facts(walk.data, walk.pos, walk.end, count, walk.bases, lasts)
+    walk, count = source
+    if stored:
+        walk.appended = None
+    found = facts(walk.data, walk.pos, walk.end, count, walk.bases, lasts) if count else None
     return None if found is None else Movable(batch, walk, found)
 
 

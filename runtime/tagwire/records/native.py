@@ -1,17 +1,21 @@
-"""The native engine's plans for a record format. A plan encodes and decodes one layout in native code.
+"""Read, write and count records in native code.
 
-There are plans for batch headers, for records, and for the messages inside wrappers. A format that the native engine
-does not support has no plans, and the interpreter is used.
+A `Plans` object has the native engine's plans for a record format. A plan encodes and decodes one layout. There are
+plans for batch headers, for records, and for the messages inside wrappers. A format that the native engine does not
+support has no plans, and the interpreter is used. The functions of `tagwire._records` take all records of a batch at
+once, and create no record objects.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire.errors import DecodeError
 from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
 from tagwire.limits import Limits
 from tagwire.message.engines import engine
+from tagwire.records import record_items
 from tagwire.records.record import Record
 
 if TYPE_CHECKING:
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from tagwire.interpreter.cursor import Good
     from tagwire.records.batch import RecordBatch
     from tagwire.records.format import Format
+    from tagwire.records.walk import Walk
 
 OFFSET: Final = "the base of offsets"
 TIMESTAMP: Final = "the base of timestamps"
@@ -259,3 +264,76 @@ def written_of(
         return None
     data, highest = found.written()
     return _with_tops(plan, data, highest)
+
+
+class Totals(NamedTuple):
+    """The number, size, timestamps and offsets of a batch's records."""
+
+    records: int
+    bytes: int
+    """The total size of the keys and values, in bytes."""
+    null_values: int
+    with_headers: int
+    earliest: int | None
+    """The lowest timestamp that is not negative."""
+    latest: int | None
+    """The highest timestamp."""
+    first_offset: int
+    last_offset: int
+    ascends: bool
+    """Whether each offset is above the previous one."""
+
+    def has_offsets_in(self, first: int, last: int) -> bool:
+        """Return whether the offsets ascend and are all between `first` and `last`, both included."""
+        return self.records == 0 or (self.ascends and first <= self.first_offset and self.last_offset <= last)
+
+
+def totals(batch: "RecordBatch") -> Totals | None:
+    """Return a batch's totals, or None if a record is invalid, or native code doesn't support the records or limits."""
+    count, found = native_function("totals"), native_source(batch)
+    numbers = None if count is None or found is None else count(*found)
+    return None if numbers is None else Totals(*numbers)
+
+
+@cache
+def native_function(name: str) -> Callable[..., Any] | None:
+    """Return a function of `tagwire._records`, or None if native code is not installed or too old."""
+    try:
+        from tagwire import _records
+    except ImportError:
+        return None
+    return getattr(_records, name, None)
+
+
+def native_source(batch: "RecordBatch") -> tuple[bytes | bytearray, int, int, int, tuple[int, int, bool], bool] | None:
+    """Return a batch's records as arguments for functions of `tagwire._records`, or None if Python must read them.
+
+    The arguments are the decompressed bytes, the positions where the records begin and end, the record count,
+    `Walk.bases`, and whether the records have attributes.
+    """
+    quick = batch._quick  # pyright: ignore[reportPrivateUsage]
+    if quick is not None and (found := quick.source_of(batch)) is not None:
+        return found
+    if (source := native_walk(batch)) is None:
+        return None
+    walk, count = source
+    has_attributes = record_items.has_attributes(walk.format.record, walk.header)
+    return walk.data, walk.pos, walk.end, count, walk.bases, has_attributes
+
+
+def native_walk(batch: "RecordBatch") -> "tuple[Walk, int] | None":
+    """Return a `Walk` over a batch's records, and their number, or None if Python must read the records.
+
+    The result is None if native code does not support the records or the limits, if the batch is too short, or if it
+    can't be decompressed.
+    """
+    limits, format = batch.limits, batch.record_format
+    is_bounded = limits.records is not None or limits.headers is not None
+    if format.plans.records is None or is_bounded or not format.has_magic2_records:
+        return None
+    try:
+        walk = batch.walk()
+        count = walk.count()
+    except DecodeError:
+        return None
+    return None if count is None or walk.bounds_records() else (walk, count)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
-from tagwire.records.format import Format
+from tagwire.records.format import LONGEST, Format
 from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, format_names, format_of, format_set
-from tagwire.records.header_positions import LONGEST
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 

@@ -1,11 +1,14 @@
-"""A record of any format."""
+"""A record of any format, and the rule that decides whether compaction keeps it."""
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import EncodeError
 from tagwire.text_format import shown
+
+if TYPE_CHECKING:
+    from tagwire.records.format import Format
 
 HeaderKey = str | int
 """The key of a header: a string, or an int32 in KIP-82's first draft."""
@@ -86,3 +89,18 @@ class Record:
             if getattr(self, name) != usual
         )
         return f"Record({self.offset}, {self.timestamp}, {self.key!r}, {self.value!r}{extra})"
+
+
+def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
+    """Return whether compaction keeps a record, by the rules of its format.
+
+    A null value or, in some formats, a tombstone bit marks a delete. `is_latest` means that no later record has the
+    same key. Deletes and records with a null key are not kept. If `is_compacted` is false, all records are kept.
+    """
+    from tagwire.records.format_set import format_of  # imports this module
+
+    if not is_compacted:
+        return True
+    has_bit = "is_tombstone" in format_of(format).record_bits
+    is_delete = record.is_tombstone if has_bit else record.value is None
+    return is_latest and record.key is not None and not is_delete

@@ -11,8 +11,8 @@ from terminal import on_terminal
 
 from tagwire.interpreter.reader import decode
 from tagwire.limits import Limits
+from tagwire.log import dump
 from tagwire.records import Record, build, format_names, format_of, read_batches
-from tagwire.records import lines as native
 from tagwire.wire.compression import compress, decompress
 from tagwire_cli.output import log_lines
 
@@ -176,6 +176,6 @@ def test_native_code_prints_the_same_text(
     records = [Record(at, at - 3, *cell, [("h", cell[0]), ("<k>", cell[1])][: at % 3]) for at, cell in enumerate(cells)]
     batches = [build([record], format, **settings) for record in records] + [build(records, format, **settings)]
     found = [b"".join(log_lines._batch_text(batch, None, None)) for batch in batches]
-    monkeypatch.setattr(native, "_native", lambda: None)
+    monkeypatch.setattr(dump, "native_source", lambda batch: None)
     assert found == [b"".join(log_lines._batch_text(batch, None, None)) for batch in batches]
     assert found[0].startswith(b"0\t-3\t<null>\t<null>\t\t") and found[0].endswith(b"tombstone\n")

@@ -10,9 +10,8 @@ from tagwire import engine
 from tagwire.errors import DecodeError
 from tagwire.limits import Limits
 from tagwire.log import dump
-from tagwire.log.dump import batch_lines
+from tagwire.log.dump import batch_lines, native_lines
 from tagwire.records import Record, RecordBatch, build, format_of, read_batches
-from tagwire.records.lines import native_lines
 from tagwire.records.walk import Walk
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine")
@@ -82,7 +81,7 @@ def none() -> Iterator[bytes]:
 
 def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = build([Record(n, 0, b"k", b"v" * 50) for n in range(100)], "v2")
-    monkeypatch.setattr("tagwire.records.lines._AT_ONCE", 1000)
+    monkeypatch.setattr("tagwire.log.dump._AT_ONCE", 1000)
     parts = list(native_lines(batch, b"{"))
     assert b"".join(parts) == by_python(batch)
     assert len(parts) > 5 and all(part.endswith(b"}\n") for part in parts)

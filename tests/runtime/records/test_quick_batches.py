@@ -9,7 +9,7 @@ from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.scan import QuickBatch, Scan
 from tagwire.records import BatchBuilder, Record, build, format_of, read_batches
-from tagwire.records.totals import totals
+from tagwire.records.native import totals
 from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")

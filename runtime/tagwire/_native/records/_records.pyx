@@ -126,7 +126,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records, as in `tagwire.records.totals`, or None if Python must read the records.
+    """Return the totals of a batch's records, as in `tagwire.records.native`, or None if Python must read the records.
 
     `Source` describes the arguments.
     """

@@ -1,7 +1,18 @@
-"""Check that a format can represent the properties of a new batch, and encode flags as attribute bits."""
+"""Convert the properties and records of a new batch to attribute bits, field values and bytes.
 
-from typing import TYPE_CHECKING, Any, Final
+Values that the format can't represent raise EncodeError. In errors about a record, the path is relative to the record;
+callers with several records add the index.
+"""
 
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from tagwire.errors import EncodeError
+from tagwire.interpreter.cursor import key_of
+from tagwire.interpreter.writer import LayoutWriter
+from tagwire.records import record_items
+from tagwire.records.format import Format
+from tagwire.records.record import HeaderMap, Record, header_pairs
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
@@ -101,7 +112,7 @@ def batch_attributes(builder: "BatchBuilder") -> int:
     """Return the attributes of the batch: an int that contains the bits of all its properties."""
     bits = builder.format.bits
     values: dict[str, int] = {name: int(flag) for name, flag in _flags(builder).items()}
-    values["compression"] = builder.format.codecs.index(builder.codec())
+    values["compression"] = builder.format.codecs.index(codec_of(builder))
     values["timestamp_type"] = int(builder.timestamp_type == "append")
     if _IGNORED in bits:
         values[_IGNORED] = int(_ignores_attributes(builder))
@@ -109,6 +120,15 @@ def batch_attributes(builder: "BatchBuilder") -> int:
     for name, value in values.items():
         number = bits[name].put(number, value) if name in bits else number
     return number
+
+
+def codec_of(builder: "BatchBuilder") -> str:
+    """Return the spec's name for the codec. Raises EncodeError if the format does not have the codec."""
+    names = {codec.partition("-")[0]: codec for codec in reversed(builder.format.codecs)}
+    if builder.compression not in names:
+        known = ", ".join(codec.partition("-")[0] for codec in builder.format.codecs)
+        builder.fail("compression", f"expected one of {known}, got {shown(builder.compression)}")
+    return names[builder.compression]
 
 
 def _ignores_attributes(builder: "BatchBuilder") -> bool:
@@ -120,3 +140,116 @@ def _ignores_attributes(builder: "BatchBuilder") -> bool:
     if has_any and setting:
         builder.fail(_IGNORED, "expected False or None, got True: some records have attributes")
     return not has_any if setting is None else setting
+
+
+def records_in_python(builder: "BatchBuilder", header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
+    """Encode the records of a batch that has a header, without the native engine.
+
+    Use the fast path if possible. Otherwise, use the layout interpreter, which is slower but raises exact errors.
+    """
+    format = builder.format
+    assert format.records is not None
+    if format.has_magic2_records and not any(record.tombstone is not None for record in builder.records):
+        with_attributes = record_items.has_attributes(format.record, header)
+        with suppress(*record_items.REJECTIONS):
+            return bytes(
+                record_items.write(builder.records, base_offset, base_timestamp, with_attributes=with_attributes)
+            )
+    elements = builder.of_each(
+        lambda record: _record_fields(format, record, base_offset, base_timestamp, as_read=builder.as_read),
+        builder.records,
+    )
+    writer = LayoutWriter(format.layout, bytearray)
+    writer.scopes = (header,)
+    data = bytearray()
+    with writer.at(format.records.name):
+        writer.value(format.records.type, elements, data)
+    return bytes(data)
+
+
+def _record_fields(
+    format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool
+) -> dict[str, Any]:
+    """Return the field values of a record. Raises EncodeError for invalid values.
+
+    With `as_read`, a null value without the tombstone flag is allowed.
+    """
+    return {
+        "attributes": record_attributes(format, record, as_read=as_read),
+        "timestamp_delta": record.timestamp - base_timestamp,
+        "offset_delta": record.offset - base_offset,
+        "key": record.key,
+        "value": record.value,
+        "headers": header_values(format, record),
+    }
+
+
+def check_kinds(format: Format, record: Record) -> None:
+    """Raise EncodeError for values of the wrong type."""
+    for name in ("offset", "timestamp", "attributes"):
+        value = getattr(record, name, None)
+        if not isinstance(value, int):
+            reject(format, name, f"expected an int, got {shown(value)}")
+    tombstone = getattr(record, "tombstone", None)
+    if tombstone not in (None, False, True):
+        reject(format, "tombstone", f"expected True, False or None, got {shown(tombstone)}")
+    header_pairs(getattr(record, "headers", None))
+
+
+def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
+    """Return the record's headers as dicts. Raises EncodeError if there are headers but the format can't store them."""
+    if record.headers and "headers" not in format.has:
+        reject(format, "headers", f"expected none, got {len(record.headers)}: the format has no headers")
+    return tuple([{"key": key, "value": value} for key, value in record.headers])
+
+
+def put_headers_in_order(format: Format, records: list[Record]) -> None:
+    """Sort headers that were given as mappings, in the order that the format requires."""
+    order = format.header_order
+    if order is None:
+        return
+    for index, record in enumerate(records):
+        if isinstance(record.headers, HeaderMap):
+            headers = sorted(record.headers, key=lambda header: key_of(order, {order.field: header[0]}))
+            records[index] = record.replace(headers=headers)
+
+
+def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
+    """Return a record's attributes byte, including the bits that depend on its key, value and headers.
+
+    Raises EncodeError if `Record.attributes` already sets such bits.
+    """
+    bits = format.record_bits
+    number = record.attributes
+    named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
+    if named:
+        reason = f"expected an int without the bits of {' and '.join(named)}, which the builder sets, got {number}"
+        reject(format, "attributes", reason)
+    flags = {
+        "key_is_null": record.key is None,
+        "value_is_null": record.value is None,
+        "has_headers": bool(record.headers),
+    }
+    for name, flag in flags.items():
+        number = bits[name].put(number, int(flag)) if name in bits else number
+    return _with_tombstone(format, record, number, as_read=as_read)
+
+
+def _with_tombstone(format: Format, record: Record, number: int, *, as_read: bool) -> int:
+    bit = format.record_bits.get("is_tombstone")
+    if bit is None:
+        if record.tombstone is not None and record.tombstone != (record.value is None):
+            reason = f"expected {record.value is None} or None, got {record.tombstone}"
+            reject(format, "tombstone", f"{reason}: only null values are tombstones in this format")
+        return number
+    if record.value is None and record.tombstone is False and not as_read:
+        reason = (
+            "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
+        )
+        reject(format, "tombstone", reason)
+    return bit.put(number, int(record.is_tombstone))
+
+
+def reject(format: Format, path: str, reason: str) -> NoReturn:
+    """Raise EncodeError for the record attribute at `path`."""
+    raise EncodeError(reason, message_name=format.name, version=None, path=path)

@@ -1,4 +1,4 @@
-"""Read messages of magic 0 and 1, single or in a wrapper.
+"""Read and build message sets: messages of magic 0 and 1, single or in a wrapper.
 
 A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the messages inside have
 absolute offsets. In magic 1, their offsets are relative, and the wrapper has the absolute offset of its last message.
@@ -9,64 +9,35 @@ KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import Any, NoReturn
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
 from tagwire.interpreter.cursor import Good
 from tagwire.interpreter.reader import LayoutReader
+from tagwire.interpreter.writer import encode
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.records.batch import RecordBatch, read_batch
+from tagwire.records.batch import RecordBatch, own_batch, read_batch
+from tagwire.records.building_values import (
+    batch_attributes,
+    codec_of,
+    header_values,
+    record_attributes,
+    reject,
+)
 from tagwire.records.format import Format
-from tagwire.records.format_set import format_of
+from tagwire.records.format_set import MAGIC_AT, format_of
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 from tagwire.records.walk import decompressed, is_int64, plain_attributes, tombstone_flag
+from tagwire.wire.compression import compress
 
-
-class MessageSet(RecordBatch):
-    """Several uncompressed messages as one batch object. Its bytes are the messages, one after another."""
-
-    __slots__ = ("_count",)
-
-    def __init__(self, data: bytes, count: int, format: Format) -> None:
-        header = (
-            read_batch(data, 0, format, DEFAULT_LIMITS)._header
-            if count
-            else format.header.root.default_value() | {"crc": 0}
-        )
-        super().__init__(format, header, data, 0, len(data), DEFAULT_LIMITS)
-        self._count = count
-
-    @cached_property
-    def _parts(self) -> list[RecordBatch]:
-        parts: list[RecordBatch] = []
-        while len(parts) < self._count:
-            parts.append(read_batch(self._buf, parts[-1]._end if parts else 0, self._format, DEFAULT_LIMITS))
-        return parts
-
-    @property
-    def last_offset(self) -> int:
-        return self._parts[-1].last_offset if self._parts else -1
-
-    @property
-    def max_timestamp(self) -> int:
-        return max((part.max_timestamp for part in self._parts), default=-1)
-
-    def __iter__(self) -> Iterator[Record]:
-        return (record for part in self._parts for record in part)
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return MessageSet, (self._buf, self._count, self._format)
+if TYPE_CHECKING:
+    from tagwire.records.building import BatchBuilder
 
 
 _MIXED = ("v0", "v1")
 """The formats of magic 0 and 1."""
-MAGIC_AT = 16
-"""The position of the magic byte in v0 and v1."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
 """The attribute bits that may be set in a wrapper."""
 
@@ -207,3 +178,89 @@ class Messages:
         raise DecodeError(
             message_name=self.format.name, version=None, path=path, offset=self.offset, found=found, expected=expected
         )
+
+
+class MessageSet(RecordBatch):
+    """Several uncompressed messages as one batch object. Its bytes are the messages, one after another."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self, data: bytes, count: int, format: Format) -> None:
+        header = (
+            read_batch(data, 0, format, DEFAULT_LIMITS)._header
+            if count
+            else format.header.root.default_value() | {"crc": 0}
+        )
+        super().__init__(format, header, data, 0, len(data), DEFAULT_LIMITS)
+        self._count = count
+
+    @cached_property
+    def _parts(self) -> list[RecordBatch]:
+        parts: list[RecordBatch] = []
+        while len(parts) < self._count:
+            parts.append(read_batch(self._buf, parts[-1]._end if parts else 0, self._format, DEFAULT_LIMITS))
+        return parts
+
+    @property
+    def last_offset(self) -> int:
+        return self._parts[-1].last_offset if self._parts else -1
+
+    @property
+    def max_timestamp(self) -> int:
+        return max((part.max_timestamp for part in self._parts), default=-1)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (record for part in self._parts for record in part)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MessageSet, (self._buf, self._count, self._format)
+
+
+def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
+    """Build messages from the builder's records, followed by the records in `more`.
+
+    If the messages are compressed, put them into a wrapper. Raises EncodeError for invalid values.
+    """
+    format, codec = builder.format, codec_of(builder)
+    is_relative = format.magic > 0 and codec != "none"
+    base = builder.bases(builder.first())[0] if is_relative else 0
+    in_python = partial(_in_python, builder, base)
+    found, count = builder.in_parts(more, lambda: builder.encoded({}, base, 0, in_python))
+    if codec == "none":
+        return MessageSet(found.data, count, format)
+    if not builder.records:
+        builder.fail("records", "expected at least one: a compressed message set can't be empty")
+    header = builder.values(
+        base_offset=builder.records[-1].offset if builder.last_offset is None else builder.last_offset,
+        attributes=batch_attributes(builder),
+        base_timestamp=builder.top(found.max_timestamp),
+    )
+    return own_batch(
+        format, format.encode_header({**header, "key": builder.wrapper_key, "value": compress(codec, found.data)})
+    )
+
+
+def _in_python(builder: "BatchBuilder", base: int) -> bytes:
+    header = builder.format.header
+    return b"".join(builder.of_each(lambda record: encode(header, _message(builder, record, base)), builder.records))
+
+
+def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, Any]:
+    format = builder.format
+    is_appended = builder.timestamp_type == "append"
+    if "base_timestamp" not in format.fields and record.timestamp != -1:
+        reject(format, "timestamp", f"expected -1, got {record.timestamp}: the format has no timestamps")
+    number = record_attributes(format, record, as_read=builder.as_read)
+    if is_appended:
+        number = format.bits["timestamp_type"].put(number, 1)
+    header = builder.values(
+        base_offset=record.offset - base,
+        attributes=number,
+        base_timestamp=builder.append_time if is_appended and builder.compression == "none" else record.timestamp,
+    )
+    found = {**header, "key": record.key, "value": record.value}
+    headers = header_values(format, record)
+    return {**found, "headers": headers} if headers else found
