@@ -255,7 +255,7 @@ def _layouts(reference: str) -> list[dict[str, str]]:
 
 def _breaking(released: str, text: str) -> str:
     """Return the same text as `tagwire breaking` prints for two specs."""
-    from tagwire_cli.output.findings import finding_text, findings_summary
+    from tagwire_cli.output.diagnostics import finding_text, findings_summary
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
     from tagwire_generator.project.options import SpecOptions

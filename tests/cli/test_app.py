@@ -125,23 +125,6 @@ def test_python_m_is_the_same_command() -> None:
         )
 
 
-def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagwire_cli.output.diagnostics import is_coloured
-
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert is_coloured(Terminal())
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not is_coloured(Terminal())
-    monkeypatch.delenv("NO_COLOR")
-    monkeypatch.setenv("TERM", "dumb")
-    assert not is_coloured(Terminal())
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_problems_on_a_terminal(tmp_path: Path, environment: dict[str, str], coloured: bool) -> None:

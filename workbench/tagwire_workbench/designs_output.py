@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.output.diagnostics import count, print_problems, summary
+from tagwire.text_format import count
+from tagwire_cli.output.diagnostics import of_problem, print_github, print_problems, print_sarif, summary
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.reports import of_problem, print_github, print_sarif
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tagwire.wire.compression import CODEC_NAMES
-from tagwire_cli.output.echo import say
-from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count
+from tagwire_cli.output.diagnostics import (
+    excused_text,
+    finding_text,
+    findings_summary,
+    of_finding,
+    print_findings,
+    print_github,
+    print_sarif,
+    report_options,
+)
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
-from tagwire_cli.output.reports import print_github, print_sarif, report_options
 from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import InputPath
 
@@ -84,9 +92,9 @@ def command(
     if as_json or output_format == "json":
         write_json([finding.as_dict() for finding in judged.findings])
     elif output_format == "github":
-        print_github([report_of(finding) for finding in judged.findings])
+        print_github([of_finding(finding) for finding in judged.findings])
     elif output_format == "sarif":
-        print_sarif([report_of(finding) for finding in judged.findings])
+        print_sarif([of_finding(finding) for finding in judged.findings])
     else:
         shown: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
         shown += [(excused_text(each), "excused") for each in judged.excused if show_excused]

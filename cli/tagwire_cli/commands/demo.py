@@ -12,12 +12,11 @@ import click
 import tagwire
 from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
+from tagwire.text_format import count
 from tagwire_cli.arguments.options import package_option, port_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import captured_frames, digest, read_faults, round_trip
-from tagwire_cli.output.diagnostics import count
-from tagwire_cli.output.echo import say
-from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.output.tables import TableColumn, print_table
 from tagwire_cli.paths import InputPath
 

@@ -23,8 +23,7 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import InputError, note_empty, read_pasted
 from tagwire_cli.input.encodings import input_hint
-from tagwire_cli.output.diagnostics import is_terminal
-from tagwire_cli.output.echo import say_error
+from tagwire_cli.output.echo import is_terminal, say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire.text_format import printable
-from tagwire_cli.output.diagnostics import count, print_problems
+from tagwire.text_format import count, printable
+from tagwire_cli.output.diagnostics import print_problems
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import InputPath

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tagwire.text_format import printable
+from tagwire.text_format import count, printable
 from tagwire_cli.arguments import completion
-from tagwire_cli.output.diagnostics import count, print_problems, summary
-from tagwire_cli.output.echo import say, say_patch
-from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.diagnostics import print_problems, summary
+from tagwire_cli.output.echo import progress_bar, say, say_patch
 
 if TYPE_CHECKING:
     from tagwire_generator.project.output import Plan

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.output.diagnostics import count
+from tagwire.text_format import count
 from tagwire_cli.output.echo import say
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.commands.breaking import options_for, read_path
-from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.diagnostics import finding_text, findings_summary, print_findings
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.findings import finding_text, findings_summary, print_findings
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
 from tagwire_cli.input.bytes import read_bytes
-from tagwire_cli.output.diagnostics import count, print_json, print_problems, summary
-from tagwire_cli.output.echo import say
-from tagwire_cli.output.progress import progress_bar
-from tagwire_cli.output.reports import of_problem, print_github, print_sarif, report_options
+from tagwire_cli.output.diagnostics import (
+    of_problem,
+    print_github,
+    print_problems,
+    print_sarif,
+    report_options,
+    summary,
+)
+from tagwire_cli.output.echo import progress_bar, say
+from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -59,7 +66,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
         problems += found
     problems = without_repeats(problems)
     if as_json or output_format == "json":
-        print_json(problems)
+        write_json([problem.as_dict() for problem in problems])
     elif output_format == "github":
         print_github([of_problem(problem) for problem in problems])
     elif output_format == "sarif":

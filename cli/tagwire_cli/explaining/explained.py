@@ -16,7 +16,7 @@ from tagwire.explain.text import BYTES_A_LINE, Row, annotated_lines, column_widt
 from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 from tagwire.text_format import printable
-from tagwire_cli.output.diagnostics import is_coloured
+from tagwire_cli.output.echo import is_coloured
 from tagwire_cli.output.tables import note_left_out, write_bytes
 
 if TYPE_CHECKING:

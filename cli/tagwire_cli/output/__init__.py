@@ -1,1 +1,1 @@
-"""Print the output of commands: tables, JSON, bytes, problems, findings and progress. Also define exit statuses."""
+"""Print the output of commands: tables, JSON, bytes, problems, findings and progress."""

@@ -1,38 +1,68 @@
-"""Print spec problems and errors, as text with a position and a caret, or as JSON.
+"""Print errors, spec problems, and findings about spec changes.
 
-The generator formats a problem as text (`tagwire_generator.problems`), and this module adds colors. rich is
-imported only for terminals, so that commit hooks stay fast.
+Problems and findings are printed as text with a position and a caret, as JSON, or for other programs: as GitHub
+annotations, and as SARIF. The paragraph of a finding that breaks bytes also has an example value and its old and new
+bytes. rich is imported only for terminals, so that commit hooks stay fast.
+
+Sources: GitHub's documentation of workflow commands; OASIS SARIF 2.1.0.
 """
 
-import os
+import json
 import re
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from textwrap import indent, wrap
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cast
+from urllib.parse import quote
 
+import click
+
+import tagwire
 from tagwire.errors import SpecError, TagwireError
 from tagwire.extras import MissingExtraError
-from tagwire.text_format import count
-from tagwire_cli.output.echo import PREFERENCES, say, say_error
+from tagwire.text_format import count, printable, printable_json
+from tagwire_cli.output.echo import is_coloured, say, say_error
+from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import UnreadableFileError, given_name
 
 if TYPE_CHECKING:
-    from tagwire_generator.problems import Problem
+    from tagwire_generator.evolution import Finding, Proof
+    from tagwire_generator.problems import Problem, Rule
+    from tagwire_generator.project.exemptions import Excused
 
-__all__ = ["count", "is_coloured", "is_terminal", "print_error", "print_json", "print_problems", "summary"]
+Level = Literal["error", "warning", "note"]
 
+FORMATS: Final = ("text", "json", "github", "sarif")
+"""The values of `--output-format`."""
 
-class _Stream(Protocol):
-    def isatty(self) -> bool: ...
+_LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
+"""The SARIF level of each severity. Severities not listed here have the level `error`."""
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_COLOURS: Final = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "note": "bold cyan",
+    "wire": "bold red",
+    "semantic": "bold red",
+    "source": "bold yellow",
+}
+"""The color of each severity of problems and findings."""
+_KINDS: Final = {
+    "error": "error",
+    "wire": "wire-breaking change",
+    "semantic": "semantic change",
+    "source": "source-breaking change",
+    "policy": "policy finding",
+}
+_MAGIC_AT: Final = 16
+_INDENT: Final = "    "
+_WIDTH: Final = 112
 
 
 class _Graded(Protocol):
     @property
     def severity(self) -> str: ...
-
-
-_MAGIC_AT = 16
-_COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
@@ -59,13 +89,6 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
         if number:
             console.print()
         console.print(shown)
-
-
-def print_json(problems: Sequence["Problem"]) -> None:
-    """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
-    from tagwire_cli.output.tables import write_json  # not at the top, because `tables` imports this module
-
-    write_json([problem.as_dict() for problem in problems])
 
 
 def print_error(error: TagwireError) -> int:
@@ -101,18 +124,178 @@ def summary(problems: Sequence[_Graded]) -> str:
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
-def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to color a stream.
+def print_findings(findings: Sequence[tuple[str, str]]) -> None:
+    """Print paragraphs, given as pairs of text and severity, on standard output. The severity determines the color."""
+    if not is_coloured(sys.stdout):
+        if findings:
+            say("\n\n".join(text for text, _ in findings), lines=True)
+        return
+    from rich.console import Console
+    from rich.text import Text
 
-    The option --color decides. Without it, NO_COLOR or FORCE_COLOR decides. Without these, only terminals are colored.
-    """
-    if PREFERENCES.color != "auto":
-        return PREFERENCES.color == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal(stream) and os.environ.get("TERM") != "dumb")
+    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    for number, (text, severity) in enumerate(findings):
+        first_line, line_end, body = text.partition("\n")
+        shown = Text(first_line, style="bold")
+        shown.highlight_words([f" {severity} "], _COLOURS.get(severity, "bold cyan"))
+        console.print(*([Text()] if number else []), shown.append(line_end + body, "not bold"), sep="\n")
 
 
-def is_terminal(stream: _Stream | None) -> bool:
-    """Return whether a stream is a terminal. `sys.stdout` is None if it was closed before Python started."""
-    return stream is not None and stream.isatty()
+def finding_text(finding: "Finding") -> str:
+    """Format a finding as a paragraph of text."""
+    if finding.line:
+        text = _positioned(finding)
+    else:
+        location = f"{finding.file}: " if finding.file else ""
+        text = printable(f"{location}{finding.severity} {finding.rule}: {_subject(finding)}{finding.message}")
+    return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
+
+
+def _positioned(finding: "Finding") -> str:
+    """Format a finding like an error in a spec: with its position, the source line, and a caret."""
+    from tagwire_generator.problems import Problem, render
+
+    problem = Problem(
+        rule=finding.rule,
+        severity=cast(Any, finding.severity),  # `render` accepts more severities than the annotation allows
+        file=finding.file,
+        line=finding.line,
+        column=finding.column,
+        message=f"{_subject(finding)}{finding.message}",
+        source_line=finding.source_line,
+    )
+    return render(problem)
+
+
+def excused_text(excused: "Excused[Finding]") -> str:
+    """Format a finding that an entry in [[tool.tagwire.exceptions]] excuses. The last line is the entry's reason."""
+    finding, exemption = excused.finding, excused.exemption
+    until = "" if exemption.until is None else f" until {exemption.until}"
+    prefix = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
+    text = printable(f"{prefix}{_subject(finding)}{finding.message}")
+    return f"{text}\n{_INDENT}reason: {printable(exemption.reason)}"
+
+
+def _subject(finding: "Finding") -> str:
+    """Return the start of a finding's sentence, such as `FooRequest 1-3: topics.name: `, or "" for an invalid spec."""
+    if finding.severity == "error":
+        return ""
+    where = f"{finding.message_name} {finding.versions}".rstrip()
+    return f"{where}: {finding.path}: " if finding.path else f"{where}: "
+
+
+def _proof_lines(proof: "Proof | None") -> Iterator[str]:
+    if proof is None:
+        return
+    yield f"proof in version {proof.version}: {printable_json(json.dumps(proof.value, ensure_ascii=False))}"
+    for name, data in (("old", proof.old_bytes), ("new", proof.new_bytes)):
+        yield from _bytes_lines(name, data)
+    writer = "new" if proof.reader == "old" else "old"
+    outcome = "rejects" if proof.error else "reads"
+    what = "" if proof.error else f" as {printable_json(json.dumps(proof.reads, ensure_ascii=False))}"
+    yield f"the {proof.reader} reader {outcome} the {writer} bytes{what}:"
+    yield from (indent(line, "  ") for line in proof.trace.splitlines()[1:])
+
+
+def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
+    if data is None:
+        yield f"{name} bytes: none; the {name} spec can't encode this value"
+        return
+    first_line, *more = wrap(data.hex(" "), _WIDTH - 16) or ["(none)"]
+    yield f"{name} bytes: {first_line}"
+    yield from (f"           {line}" for line in more)
+
+
+def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
+    """Count findings by kind, such as `2 wire-breaking changes, 1 excused finding in 3 messages`."""
+    from tagwire_generator.evolution import SEVERITIES
+
+    numbers = [(_KINDS[each], sum(finding.severity == each for finding in findings)) for each in SEVERITIES]
+    parts = [count(number, kind) for kind, number in [*numbers, ("excused finding", excused)] if number]
+    if not (parts or messages):
+        return "no released messages to compare"
+    return f"{', '.join(parts) or 'no breaking changes'} in {count(messages, 'message')}"
+
+
+def report_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the option `--output-format` (or `--format`), and the flag `--json` for `--output-format json`."""
+    command = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(command)
+    names = ("--output-format", "--format", "output_format")
+    return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(command)
+
+
+class Report(NamedTuple):
+    """A finding, reduced to what other programs need. `line` and `column` count from 1; line 0 means the whole file."""
+
+    rule: str
+    severity: str
+    message: str
+    file: str
+    line: int = 0
+    column: int = 0
+
+    @property
+    def level(self) -> Level:
+        return _LEVELS.get(self.severity, "error")
+
+
+def of_problem(problem: "Problem") -> Report:
+    """Convert a spec problem to a report."""
+    return Report(problem.rule, problem.severity, problem.message, problem.file, problem.line, problem.column)
+
+
+def of_finding(finding: "Finding") -> Report:
+    """Convert a finding about a spec change to a report."""
+    message = _subject(finding) + finding.message
+    return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
+
+
+def print_github(reports: Sequence[Report]) -> None:
+    """Print each finding as a GitHub workflow command, which GitHub shows next to the line."""
+    for report in reports:
+        kind = "notice" if report.level == "note" else report.level
+        properties: dict[str, object] = {"file": report.file} if report.file else {}
+        properties |= {"line": report.line, "col": report.column} if report.line else {}
+        properties["title"] = f"{report.severity} {report.rule}"
+        listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
+        say(f"::{kind} {listed}::{_data(report.message)}")
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def print_sarif(reports: Sequence[Report]) -> None:
+    """Print all findings as one SARIF log, with descriptions of their rules."""
+    from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
+
+    rules: dict[str, Rule[Any]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
+    used = sorted({report.rule for report in reports})
+    driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(rules[id]) for id in used]}
+    results = [_result(report, used.index(report.rule)) for report in reports]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    write_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(rule: "Rule[Any]") -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.explanation},
+        "help": {"text": f"tagwire rule {rule.id}"},
+        "defaultConfiguration": {"level": _LEVELS.get(rule.severity, "error")},
+    }
+
+
+def _result(report: Report, index: int) -> dict[str, Any]:
+    result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
+    if given_name(report.file) in ("", "standard input"):  # the report names no file
+        return result
+    location: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
+    if report.line:
+        location["region"] = {"startLine": report.line, "startColumn": report.column}
+    return result | {"locations": [{"physicalLocation": location}]}

@@ -6,6 +6,7 @@ The command imports this module only when it runs, so that `--help` is fast.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -30,7 +31,6 @@ from tagwire.message.register import Register
 from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable, printable_json
-from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
@@ -38,6 +38,53 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
 """Attributes that are printed only for the records that have them, even if they are set in the batch's attributes."""
+
+
+@dataclass
+class RecordFilter:
+    """The conditions that a record must meet to be printed. A condition that is None does not apply."""
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    """Only records with lower offsets are printed. In the same way, `end_time` is not included."""
+    start_time: int | None = None
+    end_time: int | None = None
+    key: str | None = None
+    header: str | None = None
+    """The header that a record must have, as NAME or NAME=VALUE."""
+    left: int | None = None
+    """How many more records to print."""
+
+    def of(self, batch: RecordBatch, begin: int | None) -> Callable[[Record], bool] | None:
+        """Return a function that tests whether to print a record of this batch; None to print all of them."""
+        others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
+        if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
+            return lambda record: self._keeps(record, begin)
+        return None
+
+    def ends_before(self, batch: RecordBatch) -> bool:
+        """Return whether printing can stop, because neither this nor any later batch has records to print."""
+        return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
+
+    def _keeps(self, record: Record, begin: int | None) -> bool:
+        keeps = (
+            self.left != 0
+            and (begin is None or record.offset >= begin)
+            and (self.end_offset is None or record.offset < self.end_offset)
+            and (self.start_time is None or record.timestamp >= self.start_time)
+            and (self.end_time is None or record.timestamp < self.end_time)
+            and (self.key is None or record.key == self.key.encode())
+            and (self.header is None or self._has_header(record, self.header))
+        )
+        if keeps and self.left is not None:
+            self.left -= 1
+        return keeps
+
+    @staticmethod
+    def _has_header(record: Record, header: str) -> bool:
+        name, equals, value = header.partition("=")
+        found = [content for key, content in record.headers if header_key_name(key) == name]
+        return value.encode() in found if equals else bool(found)
 
 
 class DumpOptions(NamedTuple):

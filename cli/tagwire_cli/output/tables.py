@@ -14,9 +14,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from tagwire.text_format import printable, printable_json
-from tagwire_cli.output.diagnostics import is_coloured, is_terminal
-from tagwire_cli.output.echo import say
-from tagwire_cli.output.progress import clear_bar
+from tagwire_cli.output.echo import clear_bar, is_coloured, is_terminal, say
 from tagwire_cli.paths import given_name
 
 _GAP: Final = "  "

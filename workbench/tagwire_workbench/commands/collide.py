@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.output.diagnostics import count
-from tagwire_cli.output.reports import report_options
+from tagwire.text_format import count
+from tagwire_cli.output.diagnostics import report_options
 from tagwire_cli.paths import InputPath
 from tagwire_workbench.designs_output import read_design, reject_unjudged, tell
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import released_in
-from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import InputPath
 

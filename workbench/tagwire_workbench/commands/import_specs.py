@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.output.echo import say
-from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.paths import InputPath
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import spec_paths
-from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.diagnostics import report_options
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.reports import report_options
 from tagwire_cli.paths import InputPath
 from tagwire_workbench.designs_output import read_design, reject_unjudged, tell
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments.logs import (
     Skipped,
     byte_progress,
@@ -21,7 +22,6 @@ from tagwire_cli.arguments.logs import (
     work_of,
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
-from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
 

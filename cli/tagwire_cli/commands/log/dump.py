@@ -1,11 +1,14 @@
 """`tagwire log dump`: print the records of segments, or the entries of other log files."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tagwire.text_format import suggestion
 from tagwire_cli.arguments.logs import (
     Skipped,
     byte_progress,
@@ -24,12 +27,52 @@ from tagwire_cli.arguments.options import (
 )
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.log_filter import RecordFilter, Template, Time
 from tagwire_cli.output.tables import byte_writer, camel_keys, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
     from tagwire.records import FormatSet
+
+
+_TEMPLATE_NAMES: Final = ("file", "topic", "partition", "offset", "timestamp", "key", "value", "headers", "attributes")
+_NAME: Final = re.compile(r"\{(\w*)\}|\\([tn\\])")
+_ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}
+
+
+class _Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """A click parameter type for a time: milliseconds since 1970, or ISO 8601. Without a time zone, it is UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            if isinstance(value, int) or value.lstrip("-").isdecimal():
+                return int(value)
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(
+                f"expected milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z, got {value!r}", param, ctx
+            )
+        return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+class _Template(click.ParamType):  # type: ignore[type-arg]
+    """A parameter type for a line template with {names}. \\t, \\n and \\\\ are a tab, a line break and a backslash."""
+
+    name = "template"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if callable(value):
+            return value
+        for found in _NAME.finditer(value):
+            if found[1] is not None and found[1] not in _TEMPLATE_NAMES:
+                hint = suggestion(found[1], _TEMPLATE_NAMES, f"give one of {', '.join(_TEMPLATE_NAMES)}")
+                self.fail(f"unknown placeholder {{{found[1]}}}; {hint}", param, ctx)
+
+        def line(values: Mapping[str, str]) -> str:
+            return _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], value)
+
+        return line
 
 
 @click.command("dump")
@@ -38,13 +81,15 @@ if TYPE_CHECKING:
     "--start-offset", type=click.IntRange(0), metavar="N", help="Start at this offset, found with the indexes."
 )
 @click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset.")
-@click.option("--start-time", type=Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO).")
-@click.option("--end-time", type=Time(), metavar="TIME", help="Only records before this time.")
+@click.option(
+    "--start-time", type=_Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO)."
+)
+@click.option("--end-time", type=_Time(), metavar="TIME", help="Only records before this time.")
 @click.option("--key", metavar="TEXT", help="Only records with this key.")
 @click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header.")
 @click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records.")
 @click.option(
-    "--template", type=Template(), metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
+    "--template", type=_Template(), metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
 )
 @click.option("--from-log-start", is_flag=True, help="Start at the offset in log-start-offset-checkpoint.")
 @click.option(
@@ -105,7 +150,7 @@ def command(
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
       tagwire log dump alpha-0/00000000000000000000.timeindex
     """
-    from tagwire_cli.output.log_lines import DumpOptions, dump
+    from tagwire_cli.output.log_lines import DumpOptions, RecordFilter, dump
 
     registry = find_registry(package) if with_messages else None
     for first, end, what in (

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments.logs import byte_progress, format_option, output_options, paths_argument, work_of
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
-from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, write_json_line, write_line
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire.log.names import log_file
+from tagwire.text_format import count
 from tagwire_cli.arguments.logs import (
     byte_progress,
     format_option,
@@ -15,7 +16,6 @@ from tagwire_cli.arguments.logs import (
     paths_argument,
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
-from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json_line, write_line
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments.logs import format_option
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
-from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
 
