@@ -1,4 +1,7 @@
-"""Create a mock peer from a script. The whole script is checked, and each error is reported with its position."""
+"""Create a mock peer from a script. The whole script is checked, and each error is reported with its position.
+
+Answers are checked when the script is read, and completed when a request arrives.
+"""
 
 import functools
 import json
@@ -10,14 +13,18 @@ from typing import Any, Final
 import click
 from jsonschema import Draft202012Validator, validators
 
+from tagwire.errors import EncodeError
 from tagwire.frames.registry import Registry
+from tagwire.message import Message
+from tagwire.message.json import UNKNOWN_TAGS, field_from_json, partial_from_json
 from tagwire.testing.peer import MockPeer, Received, Reply
 from tagwire.text_format import near
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_workbench.mocking.answers import AnswerMaker
-from tagwire_workbench.mocking.request_path import RequestPath
-from tagwire_workbench.mocking.values import Scene, Setting, ValueReader, evaluated
+from tagwire_workbench.mocking.values import Later, RequestPath, Scene, Setting, ValueReader, as_bytes, evaluated
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found, read_tree
+
+_AS_THEY_ARE: Final = ("version", "delay", "after", "split_at", "cut_at", "close")
+"""Keys of an answer that are passed to `Reply` unchanged."""
 
 _KINDS: Final = {
     "string": "a string",
@@ -30,54 +37,10 @@ _KINDS: Final = {
 }
 
 
-def schema_text() -> bytes:
-    """Return the JSON Schema of scripts. Editors can use it to check a script."""
-    return (files("tagwire_workbench.mocking") / "script.schema.json").read_bytes()
-
-
-@functools.cache
-def _validator() -> Any:
-    """Return a validator that rejects 3.0 as an integer, which JSON Schema accepts."""
-    kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = validators.extend  # jsonschema has no type annotations
-    return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
-
-
-def check_shape(tree: Tree) -> None:
-    """Check a file against the schema. Raises ScriptError, which lists all errors with their positions."""
-    for error in _validator().iter_errors(tree.data):
-        _add(tree, error)
-    tree.raise_errors()
-
-
-def _add(tree: Tree, error: Any) -> None:
-    steps = tuple(error.absolute_path)
-    match error.validator:
-        case "additionalProperties":
-            known = list(error.schema["properties"])
-            for key in error.instance:
-                if key not in known:
-                    tree.add_error((*steps, key), f"unknown key {key!r}{near(key, known)}", of_key=True)
-        case "required":
-            for key in error.validator_value:
-                if key not in error.instance:
-                    tree.add_error(steps, f"the key {key!r} is missing")
-        case "type":
-            kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-            expected = " or ".join(_KINDS[kind] for kind in kinds)
-            tree.add_error(steps, f"expected {expected}, got {found(error.instance)}")
-        case "minimum":
-            tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
-        case "minItems":
-            tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # tags must be numbers
-            tree.add_error(steps, f"expected a tag number, got {found(error.instance)}")
-
-
 def read_script(path: Path) -> "Script":
     """Read a script. Raises ScriptError if the file does not match the schema, and OSError if it can't be read."""
     tree = read_tree(path)
-    check_shape(tree)
+    _check_shape(tree)
     return Script(tree)
 
 
@@ -157,19 +120,20 @@ class _RuleReader:
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
         assert path is not None, "a script with errors is not played"
-        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))
+        # A new object equals no expected value, so a request without the value doesn't match.
+        return bool(path.json(request, object()) == evaluated(expected, Scene(request, self.kept)))
 
-    def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
+    def answers(self, reply: Any, values: ValueReader) -> "list[_AnswerMaker]":
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
-            return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
+            return [_AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
         return [
-            AnswerMaker(each or {}, self.response, self.registry, values, (*steps, index))
+            _AnswerMaker(each or {}, self.response, self.registry, values, (*steps, index))
             for index, each in enumerate(reply)
         ]
 
     def keeping(
-        self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
+        self, answer: "_AnswerMaker", keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
         """Return a function that stores the request values listed in `keeping`, and then makes the reply."""
 
@@ -180,3 +144,173 @@ class _RuleReader:
             return answer.reply(Scene(request, self.kept))
 
         return reply
+
+
+class _AnswerMaker:
+    """Checks one answer of a script, and creates replies from it. Errors are added to the parsed script."""
+
+    def __init__(
+        self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
+    ) -> None:
+        self.response = response
+        self.response_header: type[Message] = registry.response_header
+        self.tree = values.tree
+        self.body = values.read(answer.get("body"), (*steps, "body"))
+        self.raw = values.read(answer.get("raw"), (*steps, "raw"))
+        self.header, self.fields, self.unknown_tags = (
+            {name: values.read(value, (*steps, key, name)) for name, value in answer.get(key, {}).items()}
+            for key in ("header", "fields", "unknown_tags")
+        )
+        self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
+        self.indexes: dict[Steps, list[int]] = {}
+        """Maps a list's path to the original indexes of its checked elements: those that don't depend on a request."""
+        self.rows: dict[str, Any] = {}
+        """The message field to which each path in `fields` leads."""
+        self._check(registry, steps)
+
+    def reply(self, scene: Scene) -> Reply:
+        """Return the reply to a request. Raises TagwireError if a value doesn't fit the response."""
+        return Reply(
+            None if self.body is None else partial_from_json(self.response, evaluated(self.body, scene)),
+            header=self._header_fields(evaluated(self.header, scene)),
+            fields={path: self._field(path, evaluated(value, scene)) for path, value in self.fields.items()},
+            unknown_tags={int(tag): as_bytes(evaluated(value, scene)) for tag, value in self.unknown_tags.items()},
+            raw=None if self.raw is None else as_bytes(evaluated(self.raw, scene)),
+            **self.as_they_are,
+        )
+
+    def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
+        names = _header_names(self.response_header)
+        header_object = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
+        return {name: getattr(header_object, name) for name in header}
+
+    def _field(self, path: str, value: Any) -> Any:
+        return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
+
+    def _check(self, registry: Registry, steps: Steps) -> None:
+        """Check all values that don't depend on a request."""
+        for key, fault in self.as_they_are.items():
+            with self.tree.errors_of((*steps, key)):
+                Reply(**{key: fault})
+        if self.raw is not None:
+            self._check_bytes(self.raw, (*steps, "raw"))
+        for tag, value in self.unknown_tags.items():
+            self._check_bytes(value, (*steps, "unknown_tags", tag))
+        for name, value in self.header.items():
+            self._check_header(name, value, (*steps, "header", name))
+        for path, value in self.fields.items():
+            self._check_field(path, value, registry, (*steps, "fields", path))
+        if self.body is not None:
+            body = (*steps, "body")
+            self._check_json(self.body, self.response, body, lambda known: partial_from_json(self.response, known))
+
+    def _check_bytes(self, value: Any, steps: Steps) -> None:
+        if not isinstance(value, Later):
+            with self.tree.errors_of(steps):
+                as_bytes(value)
+
+    def _check_header(self, name: str, value: Any, steps: Steps) -> None:
+        cls = self.response_header
+        names = _header_names(cls)
+        if name in names:
+            struct = next((row.struct for row in cls.FIELDS if row.name == name), None)
+            self._check_json(value, struct, steps, lambda known: self._header_fields({name: known}), name)
+        else:
+            self.tree.add_error(steps, f"{cls.NAME} has no field {name!r}{near(name, names)}", of_key=True)
+
+    def _check_field(self, path: str, value: Any, registry: Registry, steps: Steps) -> None:
+        with self.tree.errors_of(steps):
+            (row,) = registry.select_response(self.response, path).fields
+            self.rows[path] = row
+            self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
+
+    def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
+        """Check a scripted value with `read`. Parts that depend on a request can't be checked yet, and are left out."""
+        known = self._known(value, cls, steps)
+        if isinstance(known, Later):
+            return
+        try:
+            read(known)
+        except EncodeError as error:
+            reached = steps
+            for step in _json_steps(cls, error.path.removeprefix(path)):
+                indexes = self.indexes.get(reached)
+                reached = (*reached, indexes[step] if indexes is not None and isinstance(step, int) else step)
+            self.tree.add_error(reached, error.reason)
+
+    def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
+        """Return the parts of a scripted value that don't depend on a request. Report unknown field names."""
+        if isinstance(value, list):
+            elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
+            self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]
+            return [elements[index] for index in self.indexes[steps]]
+        if not isinstance(value, dict):
+            return value
+        rows = {row.json_name: row for row in cls.FIELDS} if cls is not None else {}
+        result = {}
+        for key, each in value.items():
+            inner = self._known(each, rows[key].struct if key in rows else None, (*steps, key))
+            if not isinstance(inner, Later):
+                result[key] = inner
+            elif cls is not None and key not in (*rows, UNKNOWN_TAGS):
+                text = f"{cls.__name__} has no field {key!r}{near(key, rows)}"
+                self.tree.add_error((*steps, key), text, of_key=True)
+        return result
+
+
+def _header_names(cls: type[Message]) -> dict[str, str]:
+    """Map the attribute names of header fields, which scripts use, to their JSON names."""
+    return {row.name: row.json_name for row in cls.FIELDS} | {"unknown_tags": UNKNOWN_TAGS}
+
+
+def _json_steps(cls: Any, path: str) -> Steps:
+    """Convert a path such as `topics[3].error_code` to the JSON keys and indexes that lead to the value."""
+    steps: list[str | int] = []
+    for part in path.split("."):
+        name, *indexes = part.replace("]", "").split("[")
+        if name:
+            row = next((row for row in cls.FIELDS if row.name == name), None) if cls is not None else None
+            steps.append(row.json_name if row is not None else UNKNOWN_TAGS if name == "unknown_tags" else name)
+            cls = row.struct if row is not None else None
+        steps += map(int, indexes)
+    return tuple(steps)
+
+
+@functools.cache
+def _validator() -> Any:
+    """Return a validator that rejects 3.0 as an integer, which JSON Schema accepts."""
+    kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend: Any = validators.extend  # jsonschema has no type annotations
+    schema = files("tagwire_workbench.mocking") / "script.schema.json"
+    return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema.read_bytes()))
+
+
+def _check_shape(tree: Tree) -> None:
+    """Check a file against the schema. Raises ScriptError, which lists all errors with their positions."""
+    for error in _validator().iter_errors(tree.data):
+        _add_error(tree, error)
+    tree.raise_errors()
+
+
+def _add_error(tree: Tree, error: Any) -> None:
+    steps = tuple(error.absolute_path)
+    match error.validator:
+        case "additionalProperties":
+            known = list(error.schema["properties"])
+            for key in error.instance:
+                if key not in known:
+                    tree.add_error((*steps, key), f"unknown key {key!r}{near(key, known)}", of_key=True)
+        case "required":
+            for key in error.validator_value:
+                if key not in error.instance:
+                    tree.add_error(steps, f"the key {key!r} is missing")
+        case "type":
+            kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+            expected = " or ".join(_KINDS[kind] for kind in kinds)
+            tree.add_error(steps, f"expected {expected}, got {found(error.instance)}")
+        case "minimum":
+            tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
+        case "minItems":
+            tree.add_error(steps, "expected an answer, got an empty list")
+        case _:  # tags must be numbers
+            tree.add_error(steps, f"expected a tag number, got {found(error.instance)}")

@@ -1,4 +1,4 @@
-"""Script values that JSON does not have: objects with a special key, such as `$hex`.
+"""Script values that JSON does not have: objects with a special key, such as `$hex`, and paths to values of a request.
 
 Such an object can be written instead of a JSON value in a message. All objects are checked when the script is read. A
 `Later` represents a value that depends on a request.
@@ -8,26 +8,90 @@ Such an object can be written instead of a JSON value in a message. All objects 
     {$kept: batch}                    a value kept from an earlier request, null if there was none
     {$records: [{key: k, value: v}]}  a batch of records; other keys are arguments of `tagwire.records.build`
     {$text: ...}, {$hex: ...}         bytes
+
+Paths consist of attribute names: `topics[0].name`, `topics[].name` for every element, `header.client_id`. A request may
+have no value at a path, for example because an array has a single element.
 """
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.message import Message
+from tagwire.message.json import field_to_json
 from tagwire.testing.peer import Received
-from tagwire.text_format import shown, suggestion
-from tagwire_workbench.mocking.request_path import RequestPath
+from tagwire.text_format import near, shown, suggestion
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found
 
+_ABSENT: Final = object()
+"""The value at a path to which the request has no value. (None would mean null.)"""
+_STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[[0-9]{0,9}\])*)")
+_INDEX: Final = re.compile(r"\[(\d*)\]")
+_HEADER: Final = "header."
 _RECORD_KEYS: Final = ("key", "value", "headers", "timestamp", "offset")
 _QUOTE_HINT: Final = "; if the value is a string, put it in quotes"
 
 
 class ScriptValueError(TagwireError):
-    """Raised for an invalid value in a special object, such as `$hex`."""
+    """Raised for an invalid special object, and for a path that leads to no field in any version of a request."""
+
+
+class RequestPath:
+    """A path, checked against the classes of a request and its header."""
+
+    def __init__(self, text: str, message: type[Message], header: type[Message]) -> None:
+        self.text = text
+        self.is_header = text.startswith(_HEADER)
+        self.steps: list[str | int | None] = []
+        """The steps of the path: field names, indexes, and None for every element of an array."""
+        cls: Any = header if self.is_header else message
+        for part in text.removeprefix(_HEADER).split("."):
+            cls = self._add(part, cls)
+
+    def _add(self, part: str, cls: Any) -> Any:
+        """Check one part of a path, such as `topics[0]`, and append its steps.
+
+        Return the class of the struct at this part of the path, or None if there is no struct.
+        """
+        step = _STEP.fullmatch(part)
+        if step is None:
+            raise ScriptValueError(f"expected a path such as topics[0].name, got {self.text!r}")
+        if cls is None:
+            raise ScriptValueError(f"{self.text}: {self.steps[-1]} has no fields")
+        rows = {row.name: row for row in cls.FIELDS}
+        name, indexes = step[1], _INDEX.findall(step[2])
+        if name not in rows:
+            raise ScriptValueError(f"{self.text}: {cls.__name__} has no field {name!r}{near(name, rows)}")
+        row = rows[name]
+        depth = row.type.count("[]")
+        if len(indexes) > depth:
+            raise ScriptValueError(f"{self.text}: {name} is not an array")
+        self.steps += [name, *(int(index) if index else None for index in indexes)]
+        return row.struct if len(indexes) == depth else None
+
+    def json(self, request: Received, absent: Any = None) -> Any:
+        """Return the JSON value at this path in a request, or `absent` if there is no such value."""
+        value = _value(request.header if self.is_header else request.message, self.steps)
+        return absent if value is _ABSENT else field_to_json(value, request.version)
+
+
+def _value(value: Any, steps: list[str | int | None]) -> Any:
+    for at, step in enumerate(steps):
+        if value is None:
+            return _ABSENT
+        if step is None:
+            values = [_value(element, steps[at + 1 :]) for element in value]
+            return [each for each in values if each is not _ABSENT]
+        if isinstance(step, int):
+            if step >= len(value):
+                return _ABSENT
+            value = value[step]
+        else:
+            value = getattr(value, step)
+    return value
 
 
 class Setting(NamedTuple):
