@@ -3,8 +3,7 @@ import pytest
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.problems import RULES
 from tagwire_generator.reading.spec import read_spec
-from tagwire_workbench.language.examples import field_example
-from tagwire_workbench.language.hover import hover, register_hover, rule_text
+from tagwire_workbench.language.hover import field_example, hover, register_hover, rule_text
 
 SPEC = """{
   "name": "FindShelfRequest", "type": "request", "apiKey": 12, "validVersions": "0-1", "flexibleVersions": "1+",

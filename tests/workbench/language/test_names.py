@@ -3,8 +3,7 @@ import pytest
 from tagwire.errors import SpecError
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_workbench.language.editing import applied, changed, fixes, renamable, rename_edits
-from tagwire_workbench.language.outline import Symbol, outline
-from tagwire_workbench.language.spec_names import definition, references
+from tagwire_workbench.language.spec_names import Symbol, definition, outline, references
 
 SPEC = """{ "name": "Foo", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+",
   "fields": [

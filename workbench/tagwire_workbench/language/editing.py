@@ -1,12 +1,16 @@
-"""Edits of a spec at the user's request: renaming, quick fixes, formatting.
+"""Edits of specs at the user's request: renaming, quick fixes, formatting.
 
 A change that would break a rule is rejected or not offered.
+
+Shared structs and registers (tables of named numbers, such as error codes) are renamed in their whole spec set. They
+are declared by the spec with their name. Other specs import the struct, or use the register as an `enum`.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from tagwire.errors import SpecError
@@ -16,6 +20,7 @@ from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.language.spec_names import Name, SpecNames
 from tagwire_workbench.language.text_positions import Span, TextPositions
 from tagwire_workbench.language.text_tree import TextTree
+from tagwire_workbench.language.workspace import Workspace
 
 _MEANT: Final = re.compile(r"did you mean (?:'[^']*', )*(?:'[^']*' or )?'[^']*'\?")
 _QUOTED: Final = re.compile(r"'([^']*)'")
@@ -59,8 +64,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     Raises SpecError if there is no renamable name at the offset, if the source is not a JSON object, or if the new name
     would break a rule.
     """
-    if parse(text, file=file).root is None:
-        raise SpecError(f"{file} is not a JSON object, so its names can't be changed; correct the file", file=file)
+    _require_object(text, file)
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None and struct.text in names.imports:
@@ -76,16 +80,101 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
         raise SpecError(
             "only structs and fields can be renamed; put the cursor on the name of a struct or field", file=file
         )
-    edits = [Edit(name_found.span, json.dumps(name, ensure_ascii=False)[1:-1]) for name_found in names_found]
-    broken = newly_broken(read(text).problems, read(applied(text, edits)).problems)
+    edits = _replaced(names_found, name)
+    broken = _newly_broken(read(text).problems, read(applied(text, edits)).problems)
     if broken is not None:
-        raise SpecError(
-            f"{names_found[0].text} can't be renamed to {quoted(name)}: {broken.message} ({broken.rule})", file=file
-        )
+        raise _rejected(names_found[0].text, name, broken, file)
     return edits
 
 
-def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
+def _require_object(text: str, file: str) -> None:
+    if parse(text, file=file).root is None:
+        raise SpecError(f"{file} is not a JSON object, so its names can't be changed; correct the file", file=file)
+
+
+def _replaced(names: Iterable[Name], new: str) -> list[Edit]:
+    written = json.dumps(new, ensure_ascii=False)[1:-1]
+    return [Edit(name.span, written) for name in names]
+
+
+def _rejected(old: str, new: str, broken: Problem, file: str, where: str = "") -> SpecError:
+    text = f"{old} can't be renamed to {quoted(new)}: {where}{broken.message} ({broken.rule})"
+    return SpecError(text, file=file)
+
+
+class SetName(NamedTuple):
+    """A shared name at the cursor, and its occurrences by file, starting with the file that declares it."""
+
+    here: Name
+    files: dict[Path, list[Name]]
+
+
+def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
+    """Return the name of the shared struct or register at an offset, or None if there is no such name.
+
+    Raises SpecError if the spec folder can't be read.
+    """
+    names = SpecNames(TextTree(specs.text(path)))
+    own, struct, register = names.own_name, names.struct_at(offset), names.register_at(offset)
+    if own is not None and own.value.span.has(offset):
+        here = own
+    elif struct is not None and struct.text in names.imports:
+        here = struct
+    elif register is not None:
+        here = register
+    else:
+        return None
+    declared = path if here is own else specs.context(path).files.get(here.text)
+    if declared is None:
+        return None
+    is_register = SpecNames(TextTree(specs.text(declared))).is_register
+    files = {declared: list(_named(specs, declared, here.text, is_register))}
+    for file in specs.files(path):
+        found = list(_named(specs, file, here.text, is_register)) if file != declared else []
+        if found:
+            files[file] = found
+    return SetName(here, files)
+
+
+def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterator[Name]:
+    """Yield the occurrences of a shared struct or register in a file."""
+    source = specs.text(path)
+    if text not in source:
+        return
+    names = SpecNames(TextTree(source))
+    if names.own_name is not None and names.own_name.text == text and names.is_register == is_register:
+        yield names.own_name
+    if is_register:
+        yield from (use for use in names.register_uses if use.text == text)
+    elif text in names.imports:
+        yield from names.struct_positions(text)
+
+
+def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, list[Edit]]:
+    """Return the edits, by file, that rename a shared struct or a register in its whole set.
+
+    Raises SpecError if a file is not a JSON object, or if the new name would break a rule in any file of the set.
+    """
+    edits: dict[Path, list[Edit]] = {}
+    for file, uses in found.files.items():
+        _require_object(specs.text(file), str(file))
+        edits[file] = _replaced(uses, name)
+    renamed = specs.with_texts({file: applied(specs.text(file), each) for file, each in edits.items()})
+    declared = next(iter(found.files))
+    broken = _newly_broken(_problems(specs, declared), _problems(renamed, declared))
+    if broken is not None:
+        where = f"{Path(broken.file).name}: " if broken.file else ""
+        raise _rejected(found.here.text, name, broken, str(declared), where)
+    return edits
+
+
+def _problems(specs: Workspace, path: Path) -> list[Problem]:
+    of_files, of_set = specs.set_problems(path)
+    files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
+    return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]
+
+
+def _newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
     """Return an error that an edit has caused, or None. Its rule has more errors `after` the edit than `before`."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):

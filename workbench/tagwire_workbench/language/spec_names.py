@@ -1,11 +1,12 @@
-"""Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
+"""Find the names that a spec declares and uses, and outline its declarations, even if the source is invalid.
 
 The type of a value in the schema tells what the value names: `structName` and `fieldType` stand for a struct,
 `registerName` for a register, and `word` for a field of a record format.
 """
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
 
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
 from tagwire_workbench.language.schema_nodes import schema_node_of
@@ -180,3 +181,52 @@ def references(text: str, offset: int) -> list[Span]:
     if struct is not None:
         return [name.span for name in names.struct_positions(struct.text)]
     return [name.span for name in names.field_positions(field)] if field is not None else []
+
+
+SymbolKind = Literal["message", "struct", "field", "entry"]
+
+_LISTS: Final[Mapping[str, SymbolKind]] = {
+    **dict.fromkeys(MEMBERS, "field"),
+    "commonStructs": "struct",
+    "entries": "entry",
+}
+"""The keys whose list items appear in the outline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An entry in the outline that an editor shows: the message, a struct or a field."""
+
+    name: str
+    detail: str
+    kind: SymbolKind
+    span: Span
+    """The span of the whole definition, not only of its name."""
+    name_span: Span
+    children: "tuple[Symbol, ...]"
+
+
+def outline(text: str) -> list[Symbol]:
+    """Return the outline of a spec, or empty if the spec has no name. Invalid source does not raise an error."""
+    return _symbols([TextTree(text).root], "message")
+
+
+def _symbols(owners: list[Value], kind: SymbolKind) -> list[Symbol]:
+    return [_symbol(owner, kind) for owner in owners if owner.kind == "object" and owner.string("name")]
+
+
+def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
+    name = owner.get("name")
+    assert name is not None
+    children = [each for key, of in _LISTS.items() for each in _symbols(_objects(owner.get(key)), of)]
+    key = owner.get("key")
+    versions = owner.string("versions") or owner.string("taggedVersions") or owner.string("validVersions")
+    detail = " ".join(filter(None, [owner.string("type"), versions, key.text if key is not None else ""]))
+    return Symbol(name.text, detail, kind, owner.span, name.span, tuple(children))
+
+
+def _objects(value: Value | None) -> list[Value]:
+    """Return the items of a list. A value that isn't a list counts as its only item, and None as no items."""
+    if value is None:
+        return []
+    return value.items if value.kind == "list" else [value]

@@ -13,11 +13,18 @@ from pygls.exceptions import JsonRpcException
 
 from tagwire.errors import TagwireError
 from tagwire_workbench.language.completion import Offer, completions
-from tagwire_workbench.language.editing import Edit, changed, fixes, renamable, rename_edits
+from tagwire_workbench.language.editing import (
+    Edit,
+    SetName,
+    changed,
+    fixes,
+    renamable,
+    rename_edits,
+    rename_in_set,
+    set_name_at,
+)
 from tagwire_workbench.language.hover import hover, register_hover
-from tagwire_workbench.language.outline import Symbol, outline
-from tagwire_workbench.language.set_names import SetName, rename_in_set, set_name_at
-from tagwire_workbench.language.spec_names import SpecNames, definition, references
+from tagwire_workbench.language.spec_names import SpecNames, Symbol, definition, outline, references
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import ALONE
