@@ -17,12 +17,10 @@ from tagwire.frames.registry import Registry
 from tagwire.text_format import count, printable, whole_number
 from tagwire_cli.explaining.explained import facts_of
 from tagwire_cli.input.filters import FilterError, parse_filter
-from tagwire_workbench.browsing.byte_view import ByteView, width_next_to
-from tagwire_workbench.browsing.entry_list import EntryList
+from tagwire_workbench.browsing.line_widgets import ByteView, EntryList, width_next_to
 from tagwire_workbench.browsing.listing import ExplainedEntry, Listing
 from tagwire_workbench.browsing.outline import Buffer, FieldTree, outline
-from tagwire_workbench.browsing.reader import Reader
-from tagwire_workbench.browsing.view import View
+from tagwire_workbench.browsing.view import Reader, View
 
 _KEYS = """\
 Keys

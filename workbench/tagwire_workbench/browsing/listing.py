@@ -135,7 +135,7 @@ def contains(searched_bytes: Iterable[bytes], search_bytes: bytes) -> bool:
 
 def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:
     """Yield an entry's bytes, in which secrets are zeroed, and the decompressed bytes of its compressed parts."""
-    yield visible(entry.data, entry.explained.traces)
+    yield _visible(entry.data, entry.explained.traces)
     for trace in entry.explained.traces:
         for part in trace.parts:
             yield from _decompressed(part)
@@ -147,7 +147,7 @@ def _decompressed(node: Node) -> Iterator[bytes]:
             yield each.decompressed
 
 
-def visible(data: bytes, traces: Iterable[Trace]) -> bytes:
+def _visible(data: bytes, traces: Iterable[Trace]) -> bytes:
     """Return the bytes with all sensitive values zeroed."""
     shown = bytearray(data)
     for trace in traces:

@@ -1,18 +1,27 @@
-"""A filtered view of a listing: the numbers of matching entries, found in slices as the listing grows."""
+"""A filtered view of a listing, and the thread that reads the listing and extends the view while the browser shows it.
+
+In each slice, the thread checks the visible entries for errors, filters entries, and reads more input. Only this thread
+writes to a listing.
+"""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
-from time import monotonic
+from contextvars import copy_context
+from threading import Event, Thread
+from time import monotonic, sleep
 from typing import Final
 
 from tagwire.errors import TagwireError
 from tagwire_cli.input.filters import Term
-from tagwire_workbench.browsing.listing import Listing, Test, contains
+from tagwire_workbench.browsing.listing import UNKNOWN, Listing, Test, contains
 
 _SLICE: Final = 0.05
 """Maximum number of seconds that `advance` filters entries before it returns."""
-_CHEAP: Final = 256
-"""Number of entries to test between checks of the clock."""
+_BREATH: Final = 0.001
+"""Seconds to sleep after a slice, so that the user interface stays responsive."""
+_PAUSE: Final = 0.2
+"""Seconds to wait before checking again whether the file has grown."""
 
 
 class View:
@@ -26,8 +35,6 @@ class View:
         # Test columns first, because tests for text and errors must read the entry's bytes, which is slow.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
-        self.skipped = ""
-        """The last error that prevented the test of an entry, or "" if there was none."""
 
     def __len__(self) -> int:
         return len(self._found) if self._tests else self.listing.count
@@ -42,11 +49,8 @@ class View:
 
     def index_of(self, entry: int) -> int:
         """Return the line that shows an entry or, if the filter hides the entry, the next entry."""
-        if not self._tests:
-            return min(entry, max(len(self) - 1, 0))
-        from bisect import bisect_left
-
-        return min(bisect_left(self._found, entry), max(len(self) - 1, 0))
+        index = bisect_left(self._found, entry) if self._tests else entry
+        return min(index, max(len(self) - 1, 0))
 
     def has(self, entry: int) -> bool:
         index = self.index_of(entry)
@@ -57,20 +61,16 @@ class View:
         if not self._tests or self._tried >= self.listing.count:
             return False
         end = monotonic() + _SLICE
-        while monotonic() < end and self._tried < self.listing.count:
-            for entry in range(self._tried, min(self._tried + _CHEAP, self.listing.count)):
-                if self._matches(entry):
-                    self._found.append(entry)
-                self._tried = entry + 1
-                if monotonic() > end:
-                    break
+        while self._tried < self.listing.count and monotonic() < end:
+            if self._matches(self._tried):
+                self._found.append(self._tried)
+            self._tried += 1
         return True
 
     def _matches(self, entry: int) -> bool:
         try:
             return all(test(entry) for test in self._tests)
-        except TagwireError as error:
-            self.skipped = str(error)
+        except TagwireError:  # the entry's bytes can't be read, so it doesn't match
             return False
 
 
@@ -82,3 +82,64 @@ def _test(listing: Listing, term: Term) -> Test:
 def _text_test(listing: Listing, term: Term) -> Test:
     search_bytes = term.value.lower().encode("utf-8", "backslashreplace")
     return lambda entry: contains(listing.searched_bytes(entry), search_bytes)
+
+
+class Reader:
+    """Reads a listing in a background thread, which `start` starts and `stop` ends."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self.view = View(listing)
+        """The filtered view to extend. The browser may replace it at any time."""
+        self.visible: list[int] = []
+        """The entries on the screen, which are checked for errors first."""
+        self._wake = Event()
+        self._stopped = Event()
+        # The thread needs the caller's context variables, which determine whether sensitive values are shown.
+        context = copy_context()
+        self._thread = Thread(target=lambda: context.run(self._run), name="tagwire browse", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._wake.set()
+        self._thread.join()
+        self.listing.close()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    @property
+    def is_idle(self) -> bool:
+        return self.listing.is_done and self.view.tried >= self.listing.count and not self._unknown()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.clear()
+            if self.work():
+                sleep(_BREATH)
+            else:
+                self._wake.wait(None if self.listing.is_done else _PAUSE)
+
+    def work(self) -> bool:
+        """Check, filter and read some entries. Return whether there was anything to do."""
+        found = self._check_visible()
+        found = self.view.advance() or found
+        if not self.listing.is_done:
+            found = self.listing.advance() or found
+        return found
+
+    def _unknown(self) -> list[int]:
+        states = self.listing.states
+        return [entry for entry in self.visible if entry < len(states) and states[entry] == UNKNOWN]
+
+    def _check_visible(self) -> bool:
+        unknown = self._unknown()
+        for entry in unknown:
+            try:
+                self.listing.has_error(entry)
+            except TagwireError:  # the browser shows the error when the user selects the entry
+                continue
+        return bool(unknown)
