@@ -15,7 +15,7 @@ from tagwire.records import format_of
 from tagwire_site.format_pages import file_of, format_samples, sample_bytes
 from tagwire_site.rendering import render
 from tagwire_site.trees import samples_json
-from tagwire_workbench.whatif.page import Bar, BarRow, Plot, Scale, scale_of
+from tagwire_workbench.whatif import Bar, BarRow, Plot, Scale, scale_of
 
 __all__ = ["PROPOSALS", "Proposal", "proposal_pages"]
 

@@ -11,7 +11,7 @@ from tagwire.log.convert import Conversion
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf, fill_of
 from tagwire.records import Record, RecordBatch, build, convert
-from tagwire_workbench.whatif.page import scale_of
+from tagwire_workbench.whatif import scale_of
 
 CopyOf = Callable[[str], Path]
 NOW = 1_700_000_000_000

@@ -51,7 +51,7 @@ def command(
     """
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import load_project
-    from tagwire_workbench.drafting.draft_version import plan_drafts
+    from tagwire_workbench.draft_version import plan_drafts
 
     if in_place == (output is not None):
         raise click.UsageError("specify --output DIR2, or --in-place to edit the specs in DIR, but not both")

@@ -83,16 +83,12 @@ def _topic(found: "Partition | Segment") -> str:
 
 def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
     """Print the results, and write the HTML page if a path is given."""
-    from tagwire_workbench.whatif.summary import Summary
+    from tagwire_workbench.whatif import Summary, print_summary, render_page
 
     summary = Summary(found, top)
     if html is not None:
-        from tagwire_workbench.whatif.page import render_page
-
         html.write_text(render_page(summary), encoding="utf-8")
     if as_json:
         write_json(camel_keys(summary.to_json()))
     else:
-        from tagwire_workbench.whatif.summary import print_summary
-
         print_summary(summary)

@@ -9,7 +9,7 @@ from independent_encoder import bare_value, encode, full_value, within
 from tagwire.errors import SpecError
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
-from tagwire_workbench.drafting.draft_spec import (
+from tagwire_workbench.draft_spec import (
     cut_to_plain,
     field_paths,
     first_flexible,
@@ -20,7 +20,7 @@ from tagwire_workbench.drafting.draft_spec import (
 
 Spec = dict[str, Any]
 
-with gzip.open(Path(__file__).parents[2] / "data" / "kip482_rpcs" / "kafka_clients_2_4_1.jsonl.gz", "rt") as _lines:
+with gzip.open(Path(__file__).parents[1] / "data" / "kip482_rpcs" / "kafka_clients_2_4_1.jsonl.gz", "rt") as _lines:
     KAFKA: dict[str, Spec] = {spec["name"]: spec for spec in map(json.loads, _lines)}
 RPCS = {name: spec for name, spec in KAFKA.items() if spec["type"] != "header"}
 CUT = {name: plain for name, spec in RPCS.items() if (plain := cut_to_plain(spec)) is not None}

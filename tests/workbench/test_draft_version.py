@@ -14,11 +14,11 @@ from tagwire_generator.project.spec_files import find_specs
 from tagwire_generator.reading.spec import load
 from tagwire_generator.syntax.canonical import canonical_text
 from tagwire_workbench.archive.importer import documented
-from tagwire_workbench.drafting.draft_version import plan_drafts
+from tagwire_workbench.draft_version import plan_drafts
 
 Spec = dict[str, Any]
 
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[1]
 RPC_DRAFTS = TESTS.parent / "message_specs" / "drafts" / "kip482_rpcs"
 FIELD: Spec = {"name": "Bar", "type": "int32", "versions": "0+"}
 

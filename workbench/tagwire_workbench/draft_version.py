@@ -31,7 +31,7 @@ from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.spec import read_data, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
-from tagwire_workbench.drafting.draft_spec import (
+from tagwire_workbench.draft_spec import (
     cut_to_plain,
     field_paths,
     first_flexible,

@@ -1,1 +1,0 @@
-"""Show the results of `tagwire whatif` as JSON, as tables, or as an HTML page."""
