@@ -8,18 +8,10 @@ from types import ModuleType
 import pytest
 
 from tagwire_generator.project import resources
-from tagwire_generator.views import (
-    data_view,
-    message_view,
-    package_view,
-    read_steps,
-    serializer_view,
-    struct_calls,
-    write_steps,
-)
+from tagwire_generator.views import data_view, message_view, package_view, read_steps, serializer_view, write_steps
 
 PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding="utf-8")
-MODULES = (data_view, struct_calls, serializer_view, read_steps, write_steps, package_view, message_view)
+MODULES = (data_view, serializer_view, read_steps, write_steps, package_view, message_view)
 VIEWS = {
     name: value
     for module in MODULES

@@ -12,8 +12,7 @@ from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say, say_patch
 
 if TYPE_CHECKING:
-    from tagwire_generator.editing.field_position import NewField
-    from tagwire_generator.editing.next_version import NextVersion
+    from tagwire_generator.editing.next_version import NewField, NextVersion
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.settings import Settings
 
@@ -113,7 +112,7 @@ def edit(
 
 def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
     """Return the field that the options describe, or None if `name` is None. Raises click.UsageError for conflicts."""
-    from tagwire_generator.editing.field_position import NewField
+    from tagwire_generator.editing.next_version import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
     given += ["--type"] * (type_ is not None) + ["--tag"] * (tag is not None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.problems import InvalidSpec, Problem, Violation, quoted
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.values import BadValue, is_reversed, version_range
+from tagwire_generator.reading.keys import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, walk
 from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_errors
 

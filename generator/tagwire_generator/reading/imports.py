@@ -21,9 +21,8 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_shared, spec_data
 from tagwire_generator.reading.context import Part, Reading
-from tagwire_generator.reading.keys import keys_of
+from tagwire_generator.reading.keys import by_version, items, keys_of, whole_number
 from tagwire_generator.reading.register import Registers
-from tagwire_generator.reading.values import by_version, items, whole_number
 from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
 

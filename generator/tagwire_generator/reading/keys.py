@@ -2,16 +2,112 @@
 
 There is a converter for each kind of value in the schema. A few keys have a converter of their own. The value of a key
 becomes the model attribute with the same name.
+
+Because existing specs depend on it, the converters also accept values of other JSON types:
+
+- numbers where a string is expected
+- decimal strings where a number is expected
+- "true", "false", 0 or 1 where a boolean is expected
+- a single item where a list is expected
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
+from tagwire.errors import VersionsError
+from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model.spec_names import snake_case
-from tagwire_generator.reading.values import boolean, items, tag_number, text, version_range, whole_number
-from tagwire_generator.syntax.parse import JsonNode
+from tagwire_generator.problems import quoted
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 from tagwire_generator.syntax.spec_schema import key_kinds
+
+T = TypeVar("T")
+
+_WHOLE: Final = re.compile("[+-]?[0-9]{1,40}")
+_HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
+
+
+class BadValue(Exception):
+    """Raised for an invalid value. The reader reports the error at the position of `node`."""
+
+    def __init__(self, rule: str, node: JsonNode, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.node = node
+        self.message = message
+
+
+def text(node: JsonNode) -> str:
+    """Return the text of a scalar, without quotes."""
+    if not isinstance(node, Scalar):
+        raise BadValue("TW111", node, "expected a string, got an object or a list")
+    return node.raw
+
+
+def whole_number(node: JsonNode) -> int:
+    """Read an integer from a JSON number or a decimal string."""
+    if isinstance(node, Scalar) and isinstance(node.value, int):
+        return int(node.value)
+    if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):
+        return int(node.value)
+    raise BadValue("TW114", node, f"expected a decimal integer of at most 40 digits, got {quoted(text(node))}")
+
+
+def tag_number(node: JsonNode) -> int:
+    """Return a tag, written as a number or as a decimal or hexadecimal string."""
+    if is_hexadecimal(node):
+        return int(text(node), 16)
+    return whole_number(node)
+
+
+def is_hexadecimal(node: JsonNode) -> bool:
+    """Return whether the node is a string such as 0x00ff."""
+    return isinstance(node, Scalar) and _HEXADECIMAL.fullmatch(node.raw) is not None
+
+
+def boolean(node: JsonNode) -> bool:
+    """Return a boolean, which may also be written as 1, 0, "true" or "false"."""
+    words = {"true": True, "false": False, "1": True, "0": False}
+    found = words.get(text(node))
+    if found is None:
+        raise BadValue("TW111", node, f"found {quoted(text(node))}, expected true or false")
+    return found
+
+
+def version_range(node: JsonNode) -> Versions | None:
+    """Return a version range, or None for a blank string, which counts as a missing key."""
+    return version_text(text(node), node) if text(node).strip() else None
+
+
+def version_text(text: str, node: JsonNode) -> Versions:
+    """Parse a version range. Errors are reported at `node`."""
+    try:
+        return Versions.parse(text)
+    except VersionsError as error:
+        message = f"{quoted(text)} is not a version range; write none, N, N+ or N-M, from 0 to {HIGHEST}"
+        raise BadValue("TW201", node, message) from error
+
+
+def by_version(node: JsonNode, convert: Callable[[JsonNode], T]) -> tuple[tuple[Versions, T], ...]:
+    """Return an object's entries, whose keys are version ranges, sorted by version."""
+    assert isinstance(node, Object), "the schema has rejected anything else"
+    rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
+    return tuple(sorted(rows, key=lambda row: row[0].lowest))
+
+
+def is_reversed(node: JsonNode, versions: Versions | None) -> bool:
+    """Return whether a range such as 3-1 is empty because its ends are reversed."""
+    return versions is not None and not versions and text(node).strip() != "none"
+
+
+def items(node: JsonNode | None) -> tuple[JsonNode, ...]:
+    """Return the items of a list. A node that is not a list counts as a list of one, and None as an empty list."""
+    if node is None:
+        return ()
+    return node.items if isinstance(node, Items) else (node,)
+
 
 Convert: TypeAlias = Callable[[JsonNode], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")

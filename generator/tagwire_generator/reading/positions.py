@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from tagwire_generator.model.spec_names import attribute_name
-from tagwire_generator.reading.values import items
+from tagwire_generator.reading.keys import items
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, parse
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}

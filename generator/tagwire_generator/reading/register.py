@@ -12,7 +12,7 @@ from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs, may_be_register
 from tagwire_generator.reading.context import Reading
-from tagwire_generator.reading.values import BadValue, boolean, items, tag_number, text
+from tagwire_generator.reading.keys import BadValue, boolean, items, tag_number, text
 from tagwire_generator.syntax.parse import JsonNode, Object, parse
 from tagwire_generator.syntax.spec_schema import is_register
 

@@ -6,21 +6,36 @@
 All errors and warnings in a file are reported at once. If there are errors, the result has no message and no register.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.model.message_spec import MessageSpec
+from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire_generator.model.message_rules import name_violation
+from tagwire_generator.model.message_spec import Fallback, MessageSpec
+from tagwire_generator.model.record_format_spec import Claim, FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
-from tagwire_generator.problems import CheckedText, Problem, spec_error
+from tagwire_generator.problems import CheckedText, InvalidSpec, Problem, Violation, spec_error
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.context import Reading
-from tagwire_generator.reading.imports import NO_SHARED_STRUCTS, SharedStructs
-from tagwire_generator.reading.message import read_message
+from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
+from tagwire_generator.reading.imports import NO_SHARED_STRUCTS, ImportedStruct, SharedStructs, read_imports
+from tagwire_generator.reading.keys import (
+    BadValue,
+    by_version,
+    is_reversed,
+    items,
+    keys_of,
+    text,
+    version_range,
+    whole_number,
+)
 from tagwire_generator.reading.register import Registers, read_register
-from tagwire_generator.syntax.parse import parse
-from tagwire_generator.syntax.spec_schema import is_register
+from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
+from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, parse, walk
+from tagwire_generator.syntax.spec_schema import is_register, is_shared_struct, key_kinds
 
 __all__ = ["ReadResult", "load", "read_data", "read_file", "read_spec"]
 
@@ -65,7 +80,7 @@ def read_spec(
     if is_register(document.root):
         register = read_register(reading, document.root, file=file)
         return ReadResult(None, _sorted(reading), register)
-    message = read_message(reading, document.root, file=file, component=component)
+    message = _read_message(reading, document.root, file=file, component=component)
     result = ReadResult(message, _sorted(reading))
     return ReadResult(None, result.problems) if result.has_errors else result
 
@@ -145,3 +160,198 @@ def load(
 
 def _unreadable(source: CheckedText, rule: str, line: int, column: int, message: str) -> ReadResult:
     return ReadResult(None, (source.problem(rule, line, column, message),))
+
+
+def _valid_range(node: JsonNode) -> Versions | None:
+    versions = version_range(node)
+    if versions is None:
+        raise BadValue("TW113", node, "validVersions is empty; give the versions that exist, or 'none'")
+    if is_reversed(node, versions):
+        found = f"the range {text(node)!r} contains no version"
+        raise BadValue("TW203", node, f"{found}; if the API is removed, write 'none'")
+    return versions
+
+
+def _header_versions(node: JsonNode) -> tuple[tuple[Versions, int], ...]:
+    return by_version(node, whole_number)
+
+
+def _fallback(node: JsonNode) -> Fallback:
+    assert isinstance(node, Object)
+    return Fallback(whole_number(node.members["version"].value), whole_number(node.members["errorCode"].value))
+
+
+def _claims(node: JsonNode) -> tuple[Claim, ...]:
+    claims = []
+    for item in items(node):
+        assert isinstance(item, Object)
+        wording = item.get("text")
+        value, size = (whole_number(item.members[key].value) for key in ("value", "bytes"))
+        claims.append(Claim(text(item.members["field"].value), value, size, "" if wording is None else text(wording)))
+    return tuple(claims)
+
+
+MESSAGE_KEYS: Final = keys_of(
+    "message",
+    [MessageSpec],
+    {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
+    {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
+)
+"""The keys of a message, except for `fields` and similar lists, which `reading.struct` reads."""
+
+FORMAT_KEYS: Final[Mapping[str, Callable[[JsonNode], Any]]] = {
+    "format": text,
+    "discriminator": text,
+    "claims": _claims,
+}
+"""Converters for the keys that only record formats have. Record formats also have the keys name, type and about."""
+
+_STAND_INS: Final[dict[str, Any]] = {
+    "name": "Unreadable",
+    "type": "data",
+    "validVersions": Versions(0, HIGHEST - 1),
+}
+_GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
+"""The only keys that are read from the spec of a removed message (one without valid versions)."""
+
+
+def _read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
+    """Read a message. If it has errors, report them to `reading` and return None."""
+    part = Part(node)
+    is_gone = _is_gone(node)
+    keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
+    if is_shared_struct(node):
+        keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
+    values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
+    if reading.is_format:
+        values["validVersions"] = Versions(0, 0)
+    part.broken_keys |= _STAND_INS.keys() - values.keys()
+    bad_name = name_violation(values["name"]) if "name" in values else None
+    if bad_name is not None:
+        reading.report_violation(bad_name, part)
+        del values["name"]
+        part.broken_keys.add("name")
+    if not is_gone and not reading.is_format:
+        _check_dialect(reading, part, values)
+    reading.broken_message_keys |= part.broken_keys
+    known = {**_STAND_INS, **values}
+    attributes = {MESSAGE_KEYS[key][0]: value for key, value in known.items()}
+    node_of = part.node_of("name")
+    attributes |= {"component": component, "file": file, "line": node_of.line, "column": node_of.column}
+    attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
+    attributes["is_extended"] = reading.is_extended
+    if is_shared_struct(node) and not reading.is_draft:
+        attributes["flexible_versions"] = EVERYWHERE  # a stand-in: the importing spec's flexible versions apply
+    if is_gone:
+        return _build(reading, part, attributes, [], StructPart(node))
+    if reading.is_format:
+        attributes["format"] = _format(reading, part)
+    imports = read_imports(reading, node, known["name"])
+    root, own = _read_structs(reading, node, known["name"], known["validVersions"])
+    structs: list[StructPart | ImportedStruct] = [*imports.structs, *own]
+    attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
+    attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports.imports}
+    return _build(reading, part, attributes, structs, root)
+
+
+def _format(reading: Reading, part: Part) -> FormatSpec:
+    read = {key: reading.value(part, key, convert) for key, convert in FORMAT_KEYS.items()}
+    return FormatSpec(read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ())
+
+
+def _is_gone(node: Object) -> bool:
+    valid = node.get("validVersions")
+    return isinstance(valid, Scalar) and valid.raw.strip() == "none"
+
+
+def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
+    node, broken_keys = part.node, part.broken_keys
+    if not reading.is_draft:
+        if (
+            "flexibleVersions" not in broken_keys
+            and node.get("flexibleVersions") is None
+            and not is_shared_struct(node)
+        ):
+            reading.report("TW204", node, "the key 'flexibleVersions' is missing; use 'none' if no version is flexible")
+            broken_keys.add("flexibleVersions")
+        return
+    if is_shared_struct(node):
+        message = (
+            "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
+        )
+        reading.report("TW701", part.node_of("type"), message)
+    if reading.is_extended and node.get("dialect"):
+        message = "the tagwire dialect extends the released dialect, but the spec is in the draft's; remove the key"
+        reading.report("TW701", node.members["dialect"], message)
+    if values.pop("flexibleVersions", None) is not None:
+        message = "flexibleVersions belongs to the released dialect, but the spec is in the draft dialect; use one"
+        reading.report("TW701", node.members["flexibleVersions"], message)
+        broken_keys.add("flexibleVersions")
+    if "versionsWithOptional" in broken_keys:
+        return
+    optional: Versions | None = values.get("versionsWithOptional")
+    if not optional and (node_of := _first_optional_fields(node)) is not None:
+        message = "optional fields need versions; give them in the message's versionsWithOptional, such as 9+"
+        reading.report("TW702", node_of, message)
+        broken_keys.add("versionsWithOptional")
+    elif not optional:
+        reading.optional_versions = NONE
+    else:
+        reading.optional_versions = Versions(optional.lowest, HIGHEST)
+        valid: Versions | None = values.get("validVersions")
+        if valid and valid.highest <= optional.highest:
+            # If 12 is the message's last version, the range 9-12 has the same meaning as 9+.
+            values["versionsWithOptional"] = reading.optional_versions
+        elif optional != reading.optional_versions:
+            # Report this error only for the message, and not again for each of its fields.
+            reading.broken_message_keys.add("versionsWithOptional")
+
+
+def _first_optional_fields(node: Object) -> JsonNode | None:
+    found = (
+        each.members["optionalFields"] for each in walk(node) if isinstance(each, Object) and each.get("optionalFields")
+    )
+    return next(iter(found), None)
+
+
+def _read_structs(reading: Reading, node: Object, name: str, versions: Versions) -> tuple[StructPart, list[StructPart]]:
+    common = [item for item in items(node.get("commonStructs")) if isinstance(item, Object)]
+    names = (item.get("name") for item in common)
+    reader = StructReader(reading, frozenset(name.raw for name in names if isinstance(name, Scalar)))
+    for item in common:
+        reader.read_common(item)
+    root = reader.read_message(node, name, versions)
+    if len(common) < len(items(node.get("commonStructs"))):
+        reading.broken_message_keys.add("structs")
+    reader.check_references()
+    return root, reader.structs
+
+
+def _build(
+    reading: Reading,
+    part: Part,
+    attributes: dict[str, Any],
+    structs: Sequence[StructPart | ImportedStruct],
+    root: StructPart,
+) -> MessageSpec | None:
+    message = None
+    violations: tuple[Violation, ...]
+    try:
+        message = MessageSpec(**attributes)
+        violations = message.warnings
+    except InvalidSpec as invalid:
+        violations = invalid.violations
+    for violation in violations:
+        if violation.struct is None and violation.field is None and violation.key not in MEMBER_KEYS:
+            reading.report_violation(violation, part)
+            continue
+        struct = root if violation.struct is None else structs[violation.struct]
+        if isinstance(struct, ImportedStruct):
+            struct.report(reading, violation)
+            continue
+        node_of = struct if violation.field is None else struct.fields[violation.field]
+        reading.report_violation(violation, node_of, [struct])
+    if message is None and reading.shared is not None and not reading.has_errors:
+        for violation in violations:  # nothing is reported yet if an imported struct is invalid
+            reading.report(violation.rule, part.node_of("name"), violation.message)
+    return message

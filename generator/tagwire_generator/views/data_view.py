@@ -3,7 +3,7 @@
 Part of the stable interface for users' templates (docs/templates.md).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import isfinite
 from uuid import UUID
@@ -12,15 +12,24 @@ from tagwire.message import Message
 from tagwire.versions import Versions
 from tagwire_generator.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.defaults import is_key_type, map_keys
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc, version_history
 from tagwire_generator.views.imports import ModuleImports
-from tagwire_generator.views.struct_calls import KeyedView, UnionView, keyed_views, union_views, which_types
 
-__all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", "uuid_literal"]
+__all__ = [
+    "DataModuleView",
+    "DataViews",
+    "FieldView",
+    "KeyedView",
+    "StructView",
+    "UnionView",
+    "literal",
+    "uuid_literal",
+]
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,33 @@ class FieldView:
     """The docstring. It gives the field's meaning, followed by wire type, versions and notes in parentheses."""
     deprecated: str = ""
     """The decorator that marks the field as deprecated, with the reason, or "" if it is not deprecated."""
+
+
+@dataclass(frozen=True)
+class UnionView:
+    """The values from which a template generates a union's property.
+
+    The property returns the name and the value of the alternative that is set.
+    """
+
+    name: str
+    annotation: str
+    alternatives: tuple[str, ...]
+    """The names of the union's attributes. At most one of them may be set."""
+    arguments: str
+    """The names of the union and of its alternatives, as Python code."""
+    doc: str
+
+
+@dataclass(frozen=True)
+class KeyedView:
+    """The values from which a template generates a method that finds an array element by its key."""
+
+    name: str
+    annotation: str
+    arguments: str
+    """The names of the array and of its elements' key attributes, as Python code."""
+    doc: str
 
 
 @dataclass(frozen=True)
@@ -130,9 +166,9 @@ class DataViews:
             base=self.message_base() if root else self.imports.use("tagwire.message", "Struct"),
             doc=self.struct_doc(struct),
             fields=tuple(map(self.field, struct.fields)),
-            unions=(unions := union_views(struct, self.annotation, self.type_imports)),
-            which=which_types(unions, self.type_imports),
-            keyed=keyed_views(self.spec, struct, self.annotation, self.type_imports),
+            unions=(unions := _union_views(struct, self.annotation, self.type_imports)),
+            which=_which_types(unions, self.type_imports),
+            keyed=_keyed_views(self.spec, struct, self.annotation, self.type_imports),
             constants=tuple(self.constants()) if root else (),
             parameters=self.parameters(struct) if any(field.deprecated is not None for field in struct.fields) else (),
         )
@@ -287,3 +323,71 @@ def literal(value: object) -> str:
 def uuid_literal(value: UUID, cls: str) -> str:
     """Return a UUID as a Python expression. `cls` is the name of the UUID class in the module."""
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
+
+
+_Annotate = Callable[[FieldSpec], str]
+"""A function that returns the type annotation of a field. The annotation never includes None."""
+
+
+def _union_views(struct: StructSpec, annotate: _Annotate, type_imports: ModuleImports) -> tuple[UnionView, ...]:
+    """Return a UnionView for each union of a struct, ordered by their first alternatives."""
+    unions: dict[str, list[FieldSpec]] = {}
+    for field in struct.fields:
+        if field.union:
+            unions.setdefault(attribute_name(field.union), []).append(field)
+    views = []
+    for name, fields in unions.items():
+        literal = type_imports.use("typing", "Literal")
+        names = tuple(attribute_name(field.name) for field in fields)
+        pairs = [f'tuple[{literal}["{each}"], {annotate(field)}]' for each, field in zip(names, fields, strict=True)]
+        quoted = ", ".join(f'"{each}"' for each in names)
+        views.append(
+            UnionView(
+                name=name,
+                annotation=" | ".join([*pairs, "None"]),
+                alternatives=names,
+                arguments=f'"{name}", ({quoted})',
+                doc="The alternative that is set, with its name; None where it is one that only newer specs know.",
+            )
+        )
+    return tuple(views)
+
+
+def _which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> tuple[str, str] | None:
+    """Return the parameter type and the result type of the generated method `which`, or None if there are no unions."""
+    if not unions:
+        return None
+    literal = type_imports.use("typing", "Literal")
+    alternatives = [name for union in unions for name in union.alternatives]
+    return (
+        f"{literal}[{', '.join(repr(union.name) for union in unions)}]",
+        f"{literal}[{', '.join(map(repr, alternatives))}] | None",
+    )
+
+
+def _keyed_views(
+    spec: MessageSpec, struct: StructSpec, annotate: _Annotate, imports: ModuleImports
+) -> tuple[KeyedView, ...]:
+    """Return a KeyedView for each array of the struct whose elements can be found by key."""
+    taken = {attribute_name(field.name) for field in struct.fields}
+    views = []
+    for field in struct.fields:
+        if field.type.dimensions != 1 or field.struct is None:
+            continue
+        keys = map_keys(spec.struct(field.struct))
+        name = f"{snake_case(field.name)}_by_key"
+        if not keys or name in taken or not all(map(is_key_type, keys)):
+            continue
+        types = [annotate(key) + (" | None" if key.nullable_versions else "") for key in keys]
+        names = [attribute_name(key.name) for key in keys]
+        key_type = types[0] if len(keys) == 1 else f"tuple[{', '.join(types)}]"
+        quoted = ", ".join(f'"{each}"' for each in names) + "," * (len(names) == 1)
+        views.append(
+            KeyedView(
+                name=name,
+                annotation=f"{imports.use('collections.abc', 'Mapping')}[{key_type}, {field.struct}]",
+                arguments=f'"{attribute_name(field.name)}", ({quoted})',
+                doc=f"`{attribute_name(field.name)}` by {' and '.join(names)}.",
+            )
+        )
+    return tuple(views)

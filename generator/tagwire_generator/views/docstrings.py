@@ -12,7 +12,6 @@ from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.record_format_spec import record_format_of
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.model.spec_names import attribute_name, snake_case
-from tagwire_generator.views.struct_calls import named_type, value_facts
 
 _WIDTH = 110
 
@@ -80,6 +79,20 @@ def field_doc(field: FieldSpec, about: str) -> str:
     if field.record_formats:
         facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
     return documented(about, facts, deprecated_part(field))
+
+
+def named_type(field: FieldSpec) -> str:
+    """Return a field's type. If the field has a semantic type or an enum, its name follows after a space."""
+    meaning = field.meaning or (field.enum.name if field.enum is not None else "")
+    return f"{field.type} {meaning}".rstrip()
+
+
+def value_facts(field: FieldSpec) -> list[str]:
+    """Return notes about a field's values for its docstring, such as `required`."""
+    facts = ["required"] if field.required else []
+    if field.union:
+        facts.append(f"an alternative of {attribute_name(field.union)}")
+    return [*facts, "unique by key"] if field.unique else facts
 
 
 def documented(about: str, facts: Sequence[str], *more: str) -> str:

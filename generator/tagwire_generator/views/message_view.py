@@ -16,8 +16,7 @@ from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions
-from tagwire_generator.views.struct_calls import named_type, value_facts
+from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions, named_type, value_facts
 
 __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
 

@@ -3,16 +3,30 @@
 With `StrictUndefined`, a template that uses an unknown name fails instead of printing nothing. By default, the
 installed version of black formats Python code. The package records this version, because versions may break lines
 differently. A spec set may use ruff instead, which produces the same text in a tenth of the time.
+
+A template folder's `targets.toml` lists files to generate in addition to, or instead of, Python modules:
+
+    python = false                    # no Python modules; default: true
+
+    [[targets]]
+    template = "message.md.jinja"
+    each = "message"                  # a file for each message, or for the "package"
+    file = "{message}.md"             # {message}, {module} and {package} stand for their names
+
+Paths are relative to the package folder. Only the output of `*.py.jinja` and `*.pyi.jinja` is formatted; all other
+output is written unchanged.
 """
 
 import re
+import string
 import subprocess
+import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import black
 import jinja2
@@ -28,12 +42,12 @@ from tagwire_generator.project import resources
 from tagwire_generator.project.history import History
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.output import MARKER, formatter_line, is_generated
+from tagwire_generator.project.settings import SettingsError
 from tagwire_generator.views.data_view import DataViews
 from tagwire_generator.views.format_view import format_view
 from tagwire_generator.views.message_view import message_view
 from tagwire_generator.views.package_view import PackageView, package_view, register_view
 from tagwire_generator.views.serializer_view import serializer_view
-from tagwire_generator.views.targets import read_targets
 
 _CODE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 """Errors that expressions in templates may raise, in addition to those of jinja2 and black."""
@@ -42,6 +56,89 @@ _MARKUP: Final = re.compile(r"[\\`*_\[\]<>|&~]")
 
 LINE_LENGTH = 120
 """The line length of generated code, the same as in this project's own code."""
+
+_TARGETS_FILE: Final = "targets.toml"
+_EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
+"""Maps each value of a target's `each` to the placeholders that the target's file name can contain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A template to render once per message or once per package. `file` is a pattern for the file name."""
+
+    template: str
+    each: Literal["message", "package"]
+    file: str
+
+    def path(self, **names: str) -> str:
+        return self.file.format(**names)
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The content of `targets.toml`: the files to generate, and whether to generate Python modules."""
+
+    targets: tuple[Target, ...] = ()
+    python: bool = True
+
+    def each(self, what: str) -> tuple[Target, ...]:
+        """Return the targets to render once per message, or once per package. `what` is "message" or "package"."""
+        return tuple(target for target in self.targets if target.each == what)
+
+
+@lru_cache
+def read_targets(templates: Path) -> Targets:
+    """Read `targets.toml`. Without it, only Python modules are generated. Raises SettingsError if it is invalid."""
+    file = templates / _TARGETS_FILE
+    if not file.is_file():
+        return Targets()
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _targets_error(file, f"the file can't be read: {error}") from error
+    rows = document.pop("targets", [])
+    python = document.pop("python", True)
+    if document or not isinstance(python, bool) or not isinstance(rows, list):
+        raise _targets_error(
+            file,
+            "expected only the key `python` (true or false), and [[targets]] tables with the keys `template`, `each` "
+            "and `file`",
+        )
+    return Targets(tuple(_target(file, number, row) for number, row in enumerate(rows, 1)), python)
+
+
+def _target(file: Path, number: int, row: Any) -> Target:
+    where = f"[[targets]] number {number}"
+    if not isinstance(row, dict) or set(row) != {"template", "each", "file"}:
+        raise _targets_error(file, f"{where}: expected a table with exactly the keys `template`, `each` and `file`")
+    if row["each"] not in _EACH:
+        raise _targets_error(file, f"{where}: the key `each` is {row['each']!r}; it must be 'message' or 'package'")
+    if not all(isinstance(value, str) and value for value in row.values()):
+        raise _targets_error(file, f"{where}: the keys `template` and `file` must be strings")
+    if not (file.parent / row["template"]).is_file():
+        raise _targets_error(file, f"{where}: there is no template {row['template']!r} in this folder")
+    _check_pattern(file, where, row["file"], _EACH[row["each"]])
+    return Target(row["template"], row["each"], row["file"])
+
+
+def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> None:
+    try:
+        parts = list(string.Formatter().parse(pattern))
+    except ValueError as error:
+        raise _targets_error(file, f"{where}: `file` is {pattern!r}: {error}") from error
+    names = {name for _, name, _, _ in parts if name is not None}
+    plain = all(not form and not conversion for _, _, form, conversion in parts)
+    if not names <= known or not plain:
+        possible = "}, {".join(sorted(known))
+        raise _targets_error(file, f"{where}: `file` is {pattern!r}; use only these placeholders: {{{possible}}}")
+    if "message" in known and not names & {"message", "module"}:
+        raise _targets_error(
+            file, f"{where}: `file` is {pattern!r}, the same for each message; add {{message}} to the path"
+        )
+
+
+def _targets_error(file: Path, message: str) -> SettingsError:
+    return SettingsError(f"{file}: {message}", file=str(file))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading import imports, message, struct, values
-from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
+from tagwire_generator.reading import imports, keys, struct
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.register import registers_among
-from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.reading.spec import FORMAT_KEYS, MESSAGE_KEYS, read_spec
+from tagwire_generator.reading.struct import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.syntax import canonical, spec_schema
 from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import schema
@@ -33,12 +33,12 @@ def properties(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "imports", "commonStructs"]),
+        ("message", ["$schema", *MESSAGE_KEYS, *MEMBER_KEYS, "imports", "commonStructs"]),
         ("import", [*imports.IMPORT_KEYS]),
         ("struct", ["name", "about", "versions", "deprecatedVersions", "deprecated", *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
-        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "about", "fields"]),
+        ("format", ["$schema", *FORMAT_KEYS, "name", "type", "about", "fields"]),
         ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
@@ -71,7 +71,7 @@ def test_key_missing_from_the_model_raises() -> None:
         keys_of(
             "message",
             [FieldSpec],
-            {"dialect": values.text},
+            {"dialect": keys.text},
             dict.fromkeys(["dialect", "apiKey", "type", "about", "aliases"], ""),
         )
 
