@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tagwire.log.rules import RULES as LOG_RULES
+from tagwire.log.errors import RULES as LOG_RULES
 from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
 from tagwire_generator.rule_examples import EXAMPLES, example_lines
 from tagwire_site.rendering import render

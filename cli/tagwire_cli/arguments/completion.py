@@ -87,7 +87,7 @@ def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> I
 @_quiet
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete rule IDs and show their titles."""
-    from tagwire.log.rules import RULES as LOG_RULES
+    from tagwire.log.errors import RULES as LOG_RULES
     from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
     titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}

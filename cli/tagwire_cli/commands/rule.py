@@ -24,7 +24,7 @@ def command(rule_id: str | None) -> None:
       tagwire rule TW608
       tagwire rule | grep tag
     """
-    from tagwire.log.rules import RULES as LOG_RULES
+    from tagwire.log.errors import RULES as LOG_RULES
     from tagwire_generator.problems import (
         CHANGE_RULES,
         DESIGN_RULES,

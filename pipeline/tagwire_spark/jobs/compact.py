@@ -17,11 +17,20 @@ from pyspark.sql import SparkSession
 
 from tagwire.log import Partition, Segment
 from tagwire.log.batch_summary import BatchSummary, Survey, summarize, survey
-from tagwire.log.compact import CompactReport, bounds_of, compact_partition, copy_files, copy_segment
+from tagwire.log.compact import (
+    SEGMENT_FILES,
+    CompactReport,
+    Rewriter,
+    SegmentReport,
+    bounds_of,
+    compact_partition,
+    copy_files,
+    copy_segment,
+    groups,
+)
 from tagwire.log.compaction import Compaction, Judge
 from tagwire.log.convert import copy_directory_files
 from tagwire.log.names import log_file
-from tagwire.log.rewriting import SEGMENT_FILES, Rewriter, SegmentReport, groups
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.jobs.last_offsets import find_last_offsets, last_offsets_between

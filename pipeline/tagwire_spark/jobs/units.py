@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, Segment
+from tagwire.log.compact import SEGMENT_FILES
 from tagwire.log.directory import partition_folders
 from tagwire.log.file_bytes import file_status
 from tagwire.log.partition import read_steadily
-from tagwire.log.rewriting import SEGMENT_FILES
 from tagwire.log.whole_folder import reject_inside
 from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.commit import if_gone

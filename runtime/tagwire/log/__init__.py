@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from tagwire.log.checkpoints import EpochStart, TopicPartition
     from tagwire.log.column_stream import LogColumns, columns
     from tagwire.log.directory import LogDirectory, find_partitions, read
-    from tagwire.log.errors import LogError, LogLimitError, LogPathError
+    from tagwire.log.errors import RULES, LogError, LogLimitError, LogPathError, LogProblem
     from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
     from tagwire.log.partition import Partition
-    from tagwire.log.rules import RULES, LogProblem
     from tagwire.log.segment import Segment
 
 __all__ = [
@@ -48,10 +47,9 @@ _MODULES = {
     "tagwire.log.checkpoints": ("EpochStart", "TopicPartition"),
     "tagwire.log.column_stream": ("LogColumns", "columns"),
     "tagwire.log.directory": ("LogDirectory", "find_partitions", "read"),
-    "tagwire.log.errors": ("LogError", "LogLimitError", "LogPathError"),
+    "tagwire.log.errors": ("RULES", "LogError", "LogLimitError", "LogPathError", "LogProblem"),
     "tagwire.log.indexes": ("AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex"),
     "tagwire.log.partition": ("Partition",),
-    "tagwire.log.rules": ("RULES", "LogProblem"),
     "tagwire.log.segment": ("Segment",),
 }
 

@@ -1,4 +1,4 @@
-"""Check the batches of a partition against the rules in `tagwire.log.rules`, in log order."""
+"""Check the batches of a partition against the rules in `tagwire.log.errors`, in log order."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -6,9 +6,8 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
-from tagwire.log.errors import LogError, reject
+from tagwire.log.errors import LogError, LogProblem, Problems, reject
 from tagwire.log.indexes import AbortedTransaction
-from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Skip
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 from uuid import uuid4
 
-from tagwire.log.errors import reject
+from tagwire.log.errors import LogProblem, Problems, reject
 from tagwire.log.indexes import read_file
 from tagwire.text_format import count, shown, whole_number
 
@@ -58,6 +58,23 @@ def positioned_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
     """
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
+
+
+def leader_epoch_problems(path: Path) -> list[LogProblem]:
+    """Return a problem for each entry of a leader epoch checkpoint that is out of order.
+
+    Raises LogError for an invalid file.
+    """
+    problems = Problems()
+    before = None
+    for at, start in positioned_leader_epochs(path):
+        if before and not (before.epoch < start.epoch and before.start_offset <= start.start_offset):
+            what = (
+                f"epoch {start.epoch} from offset {start.start_offset}, after {before.epoch} from {before.start_offset}"
+            )
+            problems.add(at, "TWL242", what)
+        before = start
+    return problems.rows()
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
-from tagwire.log.state_json import StateMessage
-from tagwire.log.topics import Entry
+from tagwire.log.topics import Entry, StateMessage
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}

@@ -15,8 +15,8 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import check_order
 from tagwire.log.column_table import Payload, batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.directory import is_partition
-from tagwire.log.errors import LogError, LogPathError, is_folder
+from tagwire.log.directory import log_at
+from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
@@ -73,9 +73,7 @@ def columns(
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
     options = ReadOptions(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
-    if payload is None:
-        return LogColumns(path, root_column(level, columns, formats), options)
-    if level == "batch":
+    if payload is not None and level == "batch":
         raise ColumnError(
             "argument `message` decodes values of records, so it can't be combined with level 'batch'; "
             "leave `message` out"
@@ -87,15 +85,7 @@ def record_arrays(scan: Scan, columns: Iterable[str]) -> Iterator[Any]:
     """Yield arrays with a file's records. Raises LogError at an invalid batch, after yielding the rows before it."""
     pass_ = Pass(root_column("record", columns, scan.formats), ReadOptions(formats=scan.formats, limits=scan.limits))
     pass_.rows.begin(encodable(scan.file), 0, None)
-    failure = None
-    try:
-        yield from pass_.of_file(scan, None, cut_off=False)
-    except LogError as error:
-        failure = error
-    if len(pass_.rows):
-        yield pass_.rows.take()
-    if failure is not None:
-        raise failure
+    return pass_.with_rest(pass_.of_file(scan, None, cut_off=False))
 
 
 class ReadOptions(NamedTuple):
@@ -136,7 +126,8 @@ class LogColumns:
             self.gathered = payload.with_sources(records, options.formats)
         self.skipped: list[Damage] = []
         """The byte ranges that the last pass skipped with errors="skip", and why."""
-        self._partition = self._listed()
+        found = log_at(self.path)
+        self._partition = found if isinstance(found, Partition) else None
         self._start = options.start_offset
         if self._partition is not None and options.from_log_start and self._partition.log_start_offset is not None:
             self._start = max(self._partition.log_start_offset, self._start or 0)
@@ -187,14 +178,6 @@ class LogColumns:
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
 
-    def _listed(self) -> Partition | None:
-        if not is_folder(self.path):
-            Segment(self.path)
-            return None
-        if not is_partition(self.path.absolute()):
-            raise LogPathError(f"{self.path}: no log segment found; give a segment, or the folder of a partition")
-        return Partition(self.path)
-
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
         """Yield (segment, start offset or None, is_last) for each segment file to read.
 
@@ -223,19 +206,27 @@ class Pass:
 
         Raises LogError at an invalid batch.
         """
+        return self.with_rest(self._full_arrays(files))
+
+    def _full_arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
+        for segment, first_offset, is_last in files:
+            with open_file(segment.path) as data:
+                scan = Scan(str(segment.path), data, self.options.formats, self.options.limits)
+                position = 0 if first_offset is None else segment.position_of(scan, first_offset)
+                self.rows.begin(encodable(scan.file), position, first_offset)
+                yield from self.of_file(scan, first_offset, cut_off=self.options.partial and is_last)
+
+    def with_rest(self, full: Iterator[Any]) -> Iterator[Any]:
+        """Yield the `full` arrays, and then an array of the remaining rows, even if a LogError ends the full arrays."""
+        failure = None
         try:
-            for segment, first_offset, is_last in files:
-                with open_file(segment.path) as data:
-                    scan = Scan(str(segment.path), data, self.options.formats, self.options.limits)
-                    position = 0 if first_offset is None else segment.position_of(scan, first_offset)
-                    self.rows.begin(encodable(scan.file), position, first_offset)
-                    yield from self.of_file(scan, first_offset, cut_off=self.options.partial and is_last)
-        except LogError:
-            if len(self.rows):
-                yield self.rows.take()
-            raise
+            yield from full
+        except LogError as error:
+            failure = error
         if len(self.rows):
             yield self.rows.take()
+        if failure is not None:
+            raise failure
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
         """Read a file's batches, up to position `end` in the file, and yield each array as soon as it is full.

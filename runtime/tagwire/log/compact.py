@@ -2,27 +2,66 @@
 
 Compaction makes three passes, with one batch in memory at a time. The first reads batch headers and transaction markers
 (`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the remaining records
-(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep. Segments that are not compacted, such
-as the active one, are copied byte for byte.
+(`Rewriter`). `tagwire.log.compaction` decides which records to keep. Segments that are not compacted, such as the
+active one, are copied byte for byte.
+
+A new segment gets the modification time of its last source segment. In formats without a delete horizon, compaction
+uses this time to compute the age of tombstones. An empty segment is removed, unless it is the first one of the log.
+Neighboring segments are joined up to a total size (`groups`). Each group can be written by a separate process, which
+first calls `Rewriter.look_back` to find the transactions that are open at the start of its group.
 """
 
+import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from tagwire.log.batch_summary import Bounds, Survey, summarize, survey
-from tagwire.log.compaction import Compaction, CompactionError, Judge, KeyMap
+from tagwire.errors import EncodeError
+from tagwire.log.batch_rules import OpenTransactions, Seen, is_far
+from tagwire.log.batch_summary import Bounds, Survey, modified_ms, summarize, survey
+from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, KeyMap, Verdict
+from tagwire.log.errors import unwritable
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.rewriting import SEGMENT_FILES, Explain, LocatedErrors, Rewriter, SegmentReport, Tell, groups
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import whole_folder
-from tagwire.records import RecordBatch
+from tagwire.log.writing import SegmentWriter, index_kinds
+from tagwire.records import Record, RecordBatch
 
-__all__ = ["CompactReport", "SegmentReport", "bounds_of", "compact_partition", "copy_files", "copy_segment"]
+SEGMENT_FILES: Final = ("log", "index", "timeindex", "txnindex")
+"""The extensions of the files of a segment."""
+
 
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
+_RELATIVE_OFFSETS: Final = 1 << 31
+
+Tell = Callable[[int], None]
+Explain = Callable[[Segment, Record, str], None]
+"""A callback for each record. Its arguments are the segment, the record, and a reason from KEPT or REMOVED."""
+
+
+class SegmentReport(NamedTuple):
+    """The counts of a segment's batches, records and bytes before and after compaction."""
+
+    file: Path | str
+    """The path of the segment, or its URL as a string."""
+    batches: int
+    records: int
+    bytes: int
+    new_batches: int
+    new_records: int
+    new_bytes: int
+    emptied: int
+    """The number of batches that are kept although they contain no records any more."""
+    kept: dict[str, int]
+    """Maps the reasons in `tagwire.log.compaction.KEPT` to numbers of kept records."""
+    removed: dict[str, int]
+    """Maps the reasons in `tagwire.log.compaction.REMOVED` to numbers of removed records."""
+
+    def to_json(self) -> dict[str, Any]:
+        return self._asdict() | {"file": str(self.file)}
 
 
 class CompactReport(NamedTuple):
@@ -127,6 +166,126 @@ class _Compactor:
                 f"{batch.last_offset}; set a larger `max_keys` (a key needs up to 200 bytes of memory), or set "
                 "`dirty_from` to skip the part of the log that is already compacted"
             )
+
+
+def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
+    """Divide segments into groups of neighbors, each with at most `segment_bytes` in total.
+
+    If `segment_bytes` is 0, each segment is a separate group.
+    """
+    found: list[list[Segment]] = []
+    size = 0
+    for segment in segments:
+        size += segment.size
+        base = found[-1][0].base_offset or 0 if found else 0
+        is_near = (segment.base_offset or 0) - base + segment.size < _RELATIVE_OFFSETS
+        if not found or size > segment_bytes or not is_near:
+            found.append([])
+            size = segment.size
+        found[-1].append(segment)
+    return found
+
+
+class Rewriter:
+    """Writes compacted segments to a folder, in log order."""
+
+    def __init__(
+        self,
+        folder: Path,
+        compaction: Compaction,
+        judge: Judge,
+        tell: Tell | None = None,
+        explain: Explain | None = None,
+    ) -> None:
+        self.folder = folder
+        self.compaction = compaction
+        self.judge = judge
+        self.tell = tell
+        self.explain = explain
+        self.transactions = OpenTransactions()
+
+    def look_back(self, segments: Sequence[Segment], begin: int) -> None:
+        """Read `segments`, from offset `begin` on, to find the transactions that are open at their end."""
+        for segment in segments:
+            self.judge.begin_segment(modified_ms(segment))
+            compaction = self.compaction
+            batches = segment.positioned_batches(begin, compaction.format, compaction.limits, skip=compaction.silent)
+            for position, batch in batches:
+                if batch.is_transactional or batch.is_control:
+                    verdict = self._verdict(segment, position, batch)
+                    if verdict.batch is not None:
+                        self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
+
+    def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
+        """Write a group of segments as a single segment.
+
+        Raises LogError for an invalid batch, and CompactionError for one that can't be compacted.
+        """
+        kinds = index_kinds(group[0])
+        with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
+            reports = [self._segment(segment, writer) for segment in group]
+        status = group[-1].status()
+        for kind in SEGMENT_FILES:
+            path = writer.path.with_suffix(f".{kind}")
+            if not writer.size and not is_first:
+                path.unlink(missing_ok=True)
+            elif path.is_file():
+                os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return reports
+
+    def _segment(self, segment: Segment, writer: SegmentWriter) -> SegmentReport:
+        self.judge.begin_segment(modified_ms(segment))
+        reasons = Counter[str]()
+        batches = new_batches = new_records = new_bytes = emptied = 0
+        for position, batch in self._batches(segment):
+            verdict = self._verdict(segment, position, batch)
+            if self.explain:
+                for record, reason in verdict.records:
+                    self.explain(segment, record, reason)
+            for reason, count in verdict.counts.items():
+                reasons[reason] += count
+            batches += 1
+            if verdict.batch is None:
+                continue
+            kept = verdict.kept
+            writer.append(Seen(position, verdict.batch, kept, verdict.marker))
+            new_batches, new_records, new_bytes = new_batches + 1, new_records + kept, new_bytes + verdict.batch.size
+            emptied += kept == 0
+        before = batches, reasons.total(), segment.size
+        kept_for = {reason: count for reason, count in reasons.items() if reason in KEPT}
+        removed_for = {reason: count for reason, count in reasons.items() if reason not in KEPT}
+        return SegmentReport(segment.path, *before, new_batches, new_records, new_bytes, emptied, kept_for, removed_for)
+
+    def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
+        compaction = self.compaction
+        for position, batch in segment.positioned_batches(
+            None, compaction.format, compaction.limits, skip=compaction.skip
+        ):
+            if not is_far(segment.name, position, batch, segment.base_offset or 0, compaction.skip):
+                yield position, batch
+            if self.tell:
+                self.tell(batch.size)
+
+    def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
+        with LocatedErrors(segment, position):
+            return self.judge.verdict(batch)
+
+
+class LocatedErrors:
+    """A context manager that adds the file name to errors, and the position to EncodeErrors."""
+
+    def __init__(self, segment: Segment, position: int) -> None:
+        self.segment = segment
+        self.position = position
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
+        if isinstance(error, EncodeError):
+            raise unwritable(error, self.segment.name, self.position) from None
+        if isinstance(error, CompactionError):
+            raise CompactionError(f"{self.segment.name}: {error}") from None
 
 
 def copy_segment(segment: Segment, folder: Path) -> None:

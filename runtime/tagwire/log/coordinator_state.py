@@ -1,6 +1,6 @@
 """Compute the current groups, transactions and share partitions from the logs of Kafka's coordinators.
 
-The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
+The results are nested dicts and lists for `tagwire.log.topics`, with field names as in the JSON form of messages.
 In each group, `offsets` lists the committed offsets. All other records are stored by the name of their message. If the
 key of such a record has a second field (such as the member), there is a dict of records, by the value of this field.
 """
@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
-from tagwire.log.state_json import StateMessage
-from tagwire.log.topics import Entry
+from tagwire.log.topics import Entry, StateMessage
 from tagwire.message.json import hidden_json
 from tagwire.sensitive import hides
 

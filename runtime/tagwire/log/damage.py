@@ -10,17 +10,25 @@ lower offset is also accepted if a chain of adjacent batches with ascending offs
 to the end of the file. Batches inside a record value fail this test: their chain breaks off at the end of the value,
 where the record's header count follows. If the format has no such header count, or if the file ends in zeros, only
 candidates at higher offsets are accepted.
+
+Computing the checksum of every candidate in full would take minutes for a few megabytes. But CRCs are linear: the
+checksum of a range follows from the checksums of two prefixes of the file. So the file is divided into blocks and read
+only once, and the checksum of all bytes before each block is kept (`RangeSums`).
 """
 
+from array import array
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.layout import Array
-from tagwire.log.errors import LogError
+from tagwire.log.errors import LogError, reject
+from tagwire.log.file_bytes import Bytes
 from tagwire.log.scan import LogBatch, Scan, Skip
-from tagwire.records import RecordBatch
-from tagwire.records.format import LONGEST
+from tagwire.records import Format, RecordBatch
+from tagwire.records.format import LONGEST, ChecksumPosition
+from tagwire.text_format import byte_count
+from tagwire.wire.checksums import POLYNOMIALS, extended
 
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
@@ -161,3 +169,154 @@ def _has_bytes_after_values(batch: RecordBatch) -> bool:
     """Return whether the batch's records end with a list of headers, whose count follows the value."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None
+
+
+_WIDTH: Final = 4
+
+
+class _Wrong(NamedTuple):
+    at: int
+    size: int
+    stated: int
+    actual: int
+
+
+class SumCheck:
+    """Verifies the checksums of possible batches in one file, even overlapping ones."""
+
+    def __init__(self, file: str, data: Bytes) -> None:
+        self._file = file
+        self._data = data
+        self._sums: dict[str, RangeSums] = {}
+
+    def reject_wrong(self, position: int, formats: list[Format]) -> None:
+        """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`.
+
+        Formats in which the batch would extend beyond the end of the data are not checked here.
+        """
+        header, left = self._data[position : position + LONGEST], len(self._data) - position
+        sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
+        errors = [self._error(position, header, size, each) for each, size in sizes if 0 < size <= left]
+        if len(formats) == 1 and errors[0] is not None:
+            raise errors[0]
+        if all(errors):
+            names = [format.name for format in formats]
+            found = f"a batch that has the magic byte of {' and '.join(names)}, but a wrong checksum in each format"
+            reject(self._file, "TWL105", position, found, f"a correct checksum of {' or '.join(names)}")
+
+    def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
+        """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.
+
+        `header` contains the bytes at that position. Returns a bool, because raising an error would be slow: crafted
+        bytes can make every position a candidate.
+        """
+        left = len(self._data) - position
+        for each in formats:
+            positions = each.header_positions
+            found = positions.length(header, 0)
+            if found is not None and found[0] >= positions.least:
+                size = positions.batch_size(*found, 0)
+                if size <= left and not self._wrong(position, header, found[1], size, positions.sum):
+                    return True
+        return False
+
+    def _wrong(
+        self, position: int, header: bytes, length_end: int, size: int, checksum: ChecksumPosition | None
+    ) -> "_Wrong | None":
+        """Return the stored and the computed checksum of the batch at `position` if they differ.
+
+        Returns None if they are equal, or if the checksum can't be computed.
+        `length_end` is the index in `header` at which the batch's length field ends.
+        """
+        if checksum is None:
+            return None
+        at, begin = length_end + checksum.at, length_end + checksum.begin
+        if begin > size or at + _WIDTH > len(header):
+            return None
+        sums = self._sums.get(checksum.algorithm)
+        if sums is None:
+            sums = self._sums[checksum.algorithm] = RangeSums(self._data, checksum.algorithm)
+        stated, actual = int.from_bytes(header[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
+        return None if stated == actual else _Wrong(at, size - begin, stated, actual)
+
+    def _error(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
+        positions = format.header_positions
+        found = positions.length(header, 0)
+        if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):
+            return None
+        wrong = self._wrong(position, header, found[1], size, positions.sum)
+        if wrong is None:
+            return None
+        covered = (
+            f"the {positions.sum.algorithm} of the {byte_count(wrong.size)} that begin with {positions.sum.first!r}"
+        )
+        return LogError(
+            *(self._file, "TWL104"),
+            offset=position + wrong.at,
+            found=f"0x{wrong.stated:08x}",
+            expected=f"0x{wrong.actual:08x}, {covered}",
+            message_name=format.name,
+            path="crc",
+        )
+
+
+_BLOCK_BITS: Final = 12
+_BLOCK: Final = 1 << _BLOCK_BITS
+_DIRECT: Final = 4 * _BLOCK
+"""The maximum size in bytes of a range whose checksum is computed from all its bytes, not from sums of blocks."""
+_ONE: Final = 1 << 31
+_X: Final = 1 << 30
+
+
+class RangeSums:
+    """Computes CRCs of ranges of a file, as fast for long ranges as for short ones.
+
+    If two adjacent parts have the checksums `a` and `b`, and the second part has `n` bytes, then the checksum of both
+    is `shift(a, n) ^ b`. Here, `shift(c, n)` is c * x^(8n), in GF(2) modulo the polynomial, with the lowest power in
+    the highest bit. Source: zlib's crc32_combine.
+    """
+
+    def __init__(self, data: Bytes, algorithm: str) -> None:
+        self._data = data
+        self._algorithm = algorithm
+        self._polynomial = POLYNOMIALS[algorithm]
+        self._before = array("L", [0])
+        """The checksum of all bytes before each block."""
+        self._powers = array("L", [_ONE])
+        """Element n is x to the power of the number of bits in n blocks."""
+
+    def of(self, start: int, end: int) -> int:
+        """Return the checksum of the bytes from `start` to `end - 1`."""
+        if end - start <= _DIRECT:
+            return extended(self._algorithm, 0, self._data[start:end])
+        first, last = -(-start >> _BLOCK_BITS), end >> _BLOCK_BITS
+        value = extended(self._algorithm, 0, self._data[start : first << _BLOCK_BITS])
+        value = self._shifted(value ^ self._sum_before(first), last - first) ^ self._sum_before(last)
+        return extended(self._algorithm, value, self._data[last << _BLOCK_BITS : end])
+
+    def _sum_before(self, block: int) -> int:
+        known = self._before
+        while len(known) <= block:
+            start = (len(known) - 1) << _BLOCK_BITS
+            known.append(extended(self._algorithm, known[-1], self._data[start : start + _BLOCK]))
+        return known[block]
+
+    def _shifted(self, value: int, blocks: int) -> int:
+        powers = self._powers
+        if len(powers) == 1:
+            power = _X
+            for _ in range(_BLOCK_BITS + 3):
+                power = self._product(power, power)
+            powers.append(power)
+        while len(powers) <= blocks:
+            powers.append(self._product(powers[-1], powers[1]))
+        return self._product(value, powers[blocks])
+
+    def _product(self, one: int, other: int) -> int:
+        product, polynomial = 0, self._polynomial
+        while one:
+            if one & _ONE:
+                product ^= other
+            one = one << 1 & 0xFFFFFFFF
+            other = other >> 1 ^ polynomial if other & 1 else other >> 1
+        return product

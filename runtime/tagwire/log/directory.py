@@ -158,11 +158,16 @@ def read(
     LogError at the first invalid batch.
     """
     formats = format_set(format, only=only, strict=strict)
-    where = Path(path)
-    if not is_folder(where):
-        return Segment(where).batches(start_offset, formats, limits, partial=partial, skip=skip)
-    if not is_partition(where.absolute()):
-        raise LogPathError(f"{where}: no log segment found; give a segment, or the folder of a partition")
-    return Partition(where).batches(
-        start_offset, formats, limits, partial=partial, from_log_start=from_log_start, skip=skip
-    )
+    found = log_at(Path(path))
+    if isinstance(found, Segment):
+        return found.batches(start_offset, formats, limits, partial=partial, skip=skip)
+    return found.batches(start_offset, formats, limits, partial=partial, from_log_start=from_log_start, skip=skip)
+
+
+def log_at(path: Path) -> Segment | Partition:
+    """Return the segment file or the partition folder at a path. Raises LogPathError if there is no log."""
+    if not is_folder(path):
+        return Segment(path)
+    if not is_partition(path.absolute()):
+        raise LogPathError(f"{path}: no log segment found; give a segment, or the folder of a partition")
+    return Partition(path)

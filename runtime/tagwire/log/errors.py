@@ -1,20 +1,98 @@
-"""The errors that reading a log raises: invalid bytes in a file, and paths that can't be read or contain no log.
+"""What can be wrong with a log: the rules that its files must follow, and the errors that reading a log raises.
 
-Errors for invalid bytes have an offset in the file, and the ID of the broken rule (see `tagwire.log.rules`).
+An error for invalid bytes has an offset in the file, and the id of the broken rule. A report of `verify` lists
+problems, which have the same ids.
 """
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from errno import EDQUOT, EFBIG, ENOSPC, EROFS
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
-from tagwire.records.reading import naming_hint
 
-_OF_WRITES: Final = {EDQUOT, EFBIG, ENOSPC, EROFS}
-"""The `errno` values of errors that occur only when writing to a file."""
+RULES: Final = {
+    "TWL100": "a file can be read, and does not shrink while it is read",
+    "TWL101": "a batch ends within the file",
+    "TWL102": "a batch is at least as long as its header",
+    "TWL103": "a batch has a known magic byte",
+    "TWL104": "a batch's checksum matches its bytes",
+    "TWL105": "a batch's header follows its format",
+    "TWL106": "a batch's records follow its format, and match its record count",
+    "TWL107": "a record's offset is within its batch, and above that of the previous record",
+    "TWL108": "a batch's offsets are above those of the previous batch",
+    "TWL109": "a segment's offsets are not below its base offset, and less than 2^31 above it",
+    "TWL110": "a segment ends before the next one begins",
+    "TWL111": "only the last segment of a partition ends in zeros",
+    "TWL112": "leader epochs never decrease",
+    "TWL113": "no record of a batch is later than the batch's highest timestamp",
+    "TWL114": "a record with a null value has the tombstone flag, in formats that have the flag",
+    "TWL201": "an index consists of whole entries",
+    "TWL202": "the entries of an index are in ascending order",
+    "TWL203": "an entry of an offset index points to the batch with its offset",
+    "TWL204": "an index has the same name as a segment",
+    "TWL211": "no record up to the offset of a time index entry is later than the timestamp of the entry",
+    "TWL212": "the timestamp and the offset of a time index entry are in the segment",
+    "TWL221": "an entry of a transaction index is valid for its version",
+    "TWL222": "an entry of a transaction index matches an abort marker of its producer",
+    "TWL223": "an aborted transaction with records in the segment is in the transaction index",
+    "TWL231": "a producer snapshot is valid for its version, and its checksum matches",
+    "TWL241": "a checkpoint or properties file is valid text of its kind",
+    "TWL242": "leader epochs and their start offsets ascend in their checkpoint",
+    "TWL243": "the leader epoch of a batch matches the checkpoint",
+}
+"""Rules by id. TWL1xx: batches and segments; TWL2xx: indexes, snapshots and checkpoints."""
+
+
+class LogProblem(NamedTuple):
+    """A problem in a log file: the broken rule, the position, and a message."""
+
+    position: int
+    """The byte position in the file; in a text file, the position of the line."""
+    rule: str
+    message: str
+
+
+_MOST: Final = 1000
+"""The maximum number of problems that are kept for each rule and file."""
+
+
+class Problems:
+    """The problems in one file. For each rule, the first 1000 problems are kept, and all others are only counted."""
+
+    def __init__(self) -> None:
+        self._kept: list[LogProblem] = []
+        self._counts = Counter[str]()
+        self._first_left: dict[str, int] = {}
+
+    def has_room(self, rule: str, position: int, count: int = 1) -> bool:
+        """Count `count` more violations of a rule. Return whether the first of them may be stored with `keep`."""
+        before = self._counts[rule]
+        self._counts[rule] = before + count
+        if before < _MOST:
+            return True
+        self._first_left.setdefault(rule, position)
+        return False
+
+    def add(self, position: int, rule: str, message: str) -> None:
+        """Count a problem, and store it unless too many problems of its rule are already stored."""
+        if self.has_room(rule, position):
+            self.keep(position, rule, message)
+
+    def keep(self, position: int, rule: str, message: str) -> None:
+        """Store a problem, after `has_room` has counted it and returned true."""
+        self._kept.append(LogProblem(position, rule, message))
+
+    def rows(self) -> list[LogProblem]:
+        """Return the stored problems. If more problems of a rule were counted, add a problem that states how many."""
+        more = [
+            LogProblem(position, rule, f"{self._counts[rule] - _MOST} more problems of this rule from here on")
+            for rule, position in self._first_left.items()
+        ]
+        return [*self._kept, *more]
 
 
 class LogPathError(TagwireError):
@@ -60,6 +138,8 @@ class LogError(DecodeError):
 
     def of_other_formats(self, names: Sequence[str]) -> "LogError":
         """Return a copy of the error. Its message also lists `names`, other formats in which the bytes are valid."""
+        from tagwire.records.reading import naming_hint  # imported here, so that reading `RULES` loads little
+
         error = LogError(
             *(self.file, self.rule),
             offset=self.offset,
@@ -80,10 +160,42 @@ class LogLimitError(LogError, LimitError):
     """Raised if a batch exceeds one of the limits in a `Limits` object."""
 
 
+def reject(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
+    """Raise a LogError for bytes that break `rule`. `offset` is their position in the file."""
+    raise LogError(file, rule, offset=offset, found=found, expected=expected)
+
+
+def log_error(error: DecodeError, file: str, rule: str, position: int) -> LogError:
+    """Convert a DecodeError to a LogError for `file`, adding `position` to its offset. Return a LogError unchanged."""
+    if isinstance(error, LogError):
+        return error
+    kind = LogLimitError if isinstance(error, LimitError) else LogError
+    return kind(
+        file,
+        rule,
+        offset=position + error.offset,
+        found=error.found,
+        expected=error.expected,
+        message_name=error.message_name,
+        version=error.version,
+        path=error.path,
+    )
+
+
+def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
+    """Return a copy of an EncodeError that also names the file and the position of the batch."""
+    reason = f"{error.reason}; in the batch at byte {position} of {file}"
+    return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)
+
+
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
     """Convert an OSError to a LogPathError if the file or folder is missing, and otherwise to a LogReadError."""
     text = f"{path} can't be read{at}: {error.strerror or error}"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
+
+
+_OF_WRITES: Final = {EDQUOT, EFBIG, ENOSPC, EROFS}
+"""The `errno` values of errors that occur only when writing to a file."""
 
 
 def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
@@ -116,31 +228,3 @@ def _mode(path: str | Path) -> int:
         return 0
     except OSError as error:
         raise unreadable(path, error) from None
-
-
-def reject(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise a LogError for bytes that break `rule`. `offset` is their position in the file."""
-    raise LogError(file, rule, offset=offset, found=found, expected=expected)
-
-
-def log_error(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """Convert a DecodeError to a LogError for `file`, adding `position` to its offset. Return a LogError unchanged."""
-    if isinstance(error, LogError):
-        return error
-    kind = LogLimitError if isinstance(error, LimitError) else LogError
-    return kind(
-        file,
-        rule,
-        offset=position + error.offset,
-        found=error.found,
-        expected=error.expected,
-        message_name=error.message_name,
-        version=error.version,
-        path=error.path,
-    )
-
-
-def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
-    """Return a copy of an EncodeError that also names the file and the position of the batch."""
-    reason = f"{error.reason}; in the batch at byte {position} of {file}"
-    return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

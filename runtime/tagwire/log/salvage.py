@@ -16,15 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, OpenTransactions
-from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
+from tagwire.log.checkpoints import EpochStart, leader_epoch_problems, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems
 from tagwire.log.file_bytes import open_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
-from tagwire.log.verify import leader_epoch_problems, problem_of, unread
+from tagwire.log.verify import problem_of, unread
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter
 from tagwire.records.format_set import format_set

@@ -27,7 +27,7 @@ from tagwire.text_format import count
 if TYPE_CHECKING:
     from tagwire._engine import BatchReader
     from tagwire._records import HeaderSearch
-    from tagwire.log.sum_check import SumCheck
+    from tagwire.log.damage import SumCheck
 
 Skip = Callable[[LogError | LogPathError], object]
 """A callback. It is called with an error for each part of a log that is left out because it can't be read."""
@@ -220,7 +220,7 @@ class Scan:
 
     def expect_damage(self) -> None:
         """From now on, verify checksums with a `SumCheck`, so that the search for batches is faster."""
-        from tagwire.log.sum_check import SumCheck
+        from tagwire.log.damage import SumCheck
 
         self._sums = self._sums or SumCheck(self.file, self.data)
 

@@ -19,8 +19,7 @@ from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.partition import Partition
 from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
-from tagwire.log.state_json import state_text, state_values
-from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at, state_text, state_values
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 

@@ -1,33 +1,45 @@
-"""Check the files of logs against the rules in `tagwire.log.rules`, and report all problems with their positions.
+"""Check the files of logs against the rules in `tagwire.log.errors`, and report all problems with their positions.
 
 The batches, records and index files of a segment are checked in one pass, with one batch in memory at a time. After
 damage, checking continues with the next whole batch (`tagwire.log.damage`).
+
+Offsets ascend both in an index and in the batches. So each `_IndexRule` remembers the next index entry to check.
+
+The offset in an entry of an offset index depends on the broker's version. Brokers append one or more batches at a time.
+Versions 0.8 and 0.9 store the first offset of these batches, versions 0.10 to 3 their last offset, and version 4 the
+last offset of one batch. After compaction, it is the last offset that was kept. The check accepts all of them: every
+batch before the entry's position must end below the offset, and a batch at or after the position must contain it.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen, overlaps, zeros
+from tagwire.log.batch_rules import ABORT, BatchRules, OpenTransactions, Seen, overlaps, zeros
 from tagwire.log.checkpoints import (
     check_offsets,
-    positioned_leader_epochs,
+    leader_epoch_problems,
     read_json,
     read_properties,
 )
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems
 from tagwire.log.file_bytes import open_file
-from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
-from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
+from tagwire.log.indexes import (
+    AbortedTransaction,
+    OffsetEntry,
+    OffsetIndex,
+    TimeEntry,
+    TimeIndex,
+    positioned_transactions,
+    read_producer_snapshot,
+)
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
-
-__all__ = ["FileReport", "verify_directory_files", "verify_partition", "verify_segment"]
 
 
 class FileReport(NamedTuple):
@@ -95,6 +107,159 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
             yield _report(path, read)
 
 
+class _IndexRule:
+    """Base class of index checks. Each check sees all batches of a segment, and collects the problems of one index."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+        self.problems = Problems()
+
+    def see(self, seen: Seen) -> None:
+        """Take the segment's next batch, and check the index entries that can be checked against it."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Check the remaining entries. Called after the last batch."""
+
+
+class _AscendingIndexRule(_IndexRule):
+    """Base class of the checks of offset and time indexes, whose entries are checked in order.
+
+    Also checks TWL202. `follows` is the message for an entry that isn't above the previous one, with a placeholder for
+    each value of these two entries.
+    """
+
+    def __init__(self, index: OffsetIndex | TimeIndex, follows: str) -> None:
+        super().__init__(index.path)
+        self.index = index
+        self._left = iter(index)
+        self.entry: Any = next(self._left, None)
+        """The next entry to check, or None if no more are left."""
+        self.next = 0
+        """The number of the next entry."""
+        for number in index.not_ascending():
+            if self.problems.has_room("TWL202", index.at(number)):
+                self.problems.keep(index.at(number), "TWL202", follows.format(*index[number], *index[number - 1]))
+
+    def advance(self) -> None:
+        self.entry = next(self._left, None)
+        self.next += 1
+
+    def unchecked(self, rule: str) -> Iterator[tuple[int, Any]]:
+        """Count all unchecked entries as violations of `rule`. Yields (byte position, entry) for the first few."""
+        for number in range(self.next, len(self.index)):
+            if not self.problems.has_room(rule, self.index.at(number)):
+                self.problems.has_room(rule, self.index.at(number), len(self.index) - number - 1)
+                return
+            yield self.index.at(number), self.index[number]
+
+
+class _OffsetIndexRule(_AscendingIndexRule):
+    """Checks TWL202 and TWL203: entries ascend, and each leads a reader to the batch that contains its offset."""
+
+    def __init__(self, index: OffsetIndex) -> None:
+        super().__init__(index, "offset {} at position {} follows offset {} at position {}")
+        self.last_offset = index.base_offset - 1
+        self.open: deque[tuple[int, OffsetEntry]] = deque()
+        """Entries whose position has been passed, but whose offset has not been found yet."""
+
+    def see(self, seen: Seen) -> None:
+        batch = seen.batch
+        while (entry := self.entry) is not None and entry.position <= seen.position:
+            if entry.position < seen.position:
+                self._reject(self.next, entry, "no batch begins at this position")
+            elif self.last_offset >= entry.offset:
+                self._reject(
+                    self.next, entry, f"the offset must exceed {self.last_offset}, the last offset before this position"
+                )
+            else:
+                self.open.append((self.next, entry))
+            self.advance()
+        while self.open and self.open[0][1].offset <= batch.last_offset:
+            number, entry = self.open.popleft()
+            if entry.offset < batch.base_offset:
+                self._reject(number, entry, "no batch has this offset")
+        self.last_offset = batch.last_offset
+
+    def end(self) -> None:
+        for number, entry in self.open:
+            self._reject(number, entry, f"the segment ends with offset {self.last_offset}")
+        for at, (offset, position) in self.unchecked("TWL203"):
+            what = f"offset {offset} at position {position}: the segment ends before this position"
+            self.problems.keep(at, "TWL203", what)
+
+    def _reject(self, number: int, entry: OffsetEntry, why: str) -> None:
+        what = f"offset {entry.offset} at position {entry.position}: {why}"
+        self.problems.add(self.index.at(number), "TWL203", what)
+
+
+class _TimeIndexRule(_AscendingIndexRule):
+    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the latest one up to the entry's offset."""
+
+    def __init__(self, index: TimeIndex) -> None:
+        super().__init__(index, "timestamp {} for offset {} follows {} for offset {}")
+        self.latest = -1
+
+    def see(self, seen: Seen) -> None:
+        batch = seen.batch
+        self.latest = max(self.latest, batch.max_timestamp)
+        while (entry := self.entry) is not None and entry.offset <= batch.last_offset:
+            self._settle(self.index.at(self.next), entry, batch.base_offset)
+            self.advance()
+
+    def end(self) -> None:
+        for at, (timestamp, offset) in self.unchecked("TWL212"):
+            what = f"timestamp {timestamp} for offset {offset}: the segment ends before this offset"
+            self.problems.keep(at, "TWL212", what)
+
+    def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
+        timestamp, offset = entry
+        if self.latest > timestamp:
+            self.problems.add(
+                at, "TWL211", f"timestamp {timestamp} for offset {offset}: a record up to this offset has {self.latest}"
+            )
+        elif self.latest < timestamp or offset < base_offset:
+            what = f"no record is later than {self.latest}" if self.latest < timestamp else "no batch has this offset"
+            self.problems.add(at, "TWL212", f"timestamp {timestamp} for offset {offset}: {what}")
+
+
+class _TransactionIndexRule(_IndexRule):
+    """Checks TWL222: for each entry of the `.txnindex` file, the segment must contain the producer's abort marker."""
+
+    def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
+        super().__init__(path)
+        self.entries_left = {(entry.producer_id, entry.last_offset): (at, entry) for at, entry in entries}
+
+    def see(self, seen: Seen) -> None:
+        if seen.marker == ABORT:
+            self.entries_left.pop((seen.batch.producer_id, seen.batch.base_offset), None)
+
+    def end(self) -> None:
+        for at, entry in self.entries_left.values():
+            what = f"producer {entry.producer_id}, offset {entry.last_offset}: the producer has no abort marker there"
+            self.problems.add(at, "TWL222", what)
+
+
+def _index_rules(segment: Segment) -> tuple[list[_IndexRule], list[tuple[Any, LogError | LogPathError]]]:
+    """Return (rules, errors): a rule for each index file of a segment, and (path, error) for each unreadable file."""
+    rules: list[_IndexRule] = []
+    errors: list[tuple[Any, LogError | LogPathError]] = []
+    makers: tuple[tuple[str, Callable[[Any, int], _IndexRule]], ...] = (
+        ("index", lambda path, base: _OffsetIndexRule(OffsetIndex(path, base))),
+        ("timeindex", lambda path, base: _TimeIndexRule(TimeIndex(path, base))),
+        ("txnindex", lambda path, base: _TransactionIndexRule(path, list(positioned_transactions(path)))),
+    )
+    for kind, make in makers:
+        path = segment.sibling(kind)
+        if path is None:
+            continue
+        try:
+            rules.append(make(path, segment.base_offset or 0))
+        except (LogError, LogPathError) as error:
+            errors.append((path, error))
+    return rules, errors
+
+
 class _Verifier:
     def __init__(self, rules: BatchRules, format: Any, limits: Limits, tell: Tell | None) -> None:
         self.rules = rules
@@ -104,7 +269,7 @@ class _Verifier:
         self.transactions = OpenTransactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        indexes, errors = index_rules(segment)
+        indexes, errors = _index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in errors)
         self.rules.problems = problems = Problems()
         self._batches = self._records = self._end = 0
@@ -124,7 +289,7 @@ class _Verifier:
         for path, reason in errors:
             yield FileReport(path, 0, 0, _size(path), [_problem(path, reason)])
 
-    def _read(self, segment: Segment, scan: Scan, indexes: list[IndexRule]) -> None:
+    def _read(self, segment: Segment, scan: Scan, indexes: list[_IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
         for piece in pieces(scan):
             if isinstance(piece, Damage):
@@ -141,17 +306,17 @@ class _Verifier:
         for rule in indexes:
             rule.end()
 
-    def _follow(self, seen: Seen, indexes: list[IndexRule], problems: Problems) -> None:
+    def _follow(self, seen: Seen, indexes: list[_IndexRule], problems: Problems) -> None:
         aborted = self.transactions.see(seen)
         if aborted and not self._unreadable_index:
-            index = next((each for each in indexes if isinstance(each, TransactionIndexRule)), None)
+            index = next((each for each in indexes if isinstance(each, _TransactionIndexRule)), None)
             for problem in _missing(seen, aborted, index):
                 problems.add(*problem)
         for rule in indexes:
             rule.see(seen)
 
 
-def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[LogProblem]:
+def _missing(seen: Seen, aborted: AbortedTransaction, index: _TransactionIndexRule | None) -> Iterator[LogProblem]:
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield LogProblem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
@@ -181,23 +346,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def leader_epoch_problems(path: Path) -> list[LogProblem]:
-    """Return a problem for each entry of a leader epoch checkpoint that is out of order.
-
-    Raises LogError for an invalid file.
-    """
-    problems = Problems()
-    before = None
-    for at, start in positioned_leader_epochs(path):
-        if before and not (before.epoch < start.epoch and before.start_offset <= start.start_offset):
-            what = (
-                f"epoch {start.epoch} from offset {start.start_offset}, after {before.epoch} from {before.start_offset}"
-            )
-            problems.add(at, "TWL242", what)
-        before = start
-    return problems.rows()
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:

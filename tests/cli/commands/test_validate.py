@@ -7,7 +7,7 @@ import pytest
 from command import tagwire_result
 from spec_projects import edit_spec, spec, write_spec
 
-from tagwire.log.rules import RULES as LOG_RULES
+from tagwire.log.errors import RULES as LOG_RULES
 from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES, Rule
 
 validate = partial(tagwire_result, "validate")

@@ -17,10 +17,9 @@ from native_engine import native
 from peak_memory import PEAK_KIB, SANITIZED
 
 from tagwire import log
-from tagwire.log import sum_check
-from tagwire.log.damage import Damage, pieces
+from tagwire.log import damage
+from tagwire.log.damage import Damage, RangeSums, pieces
 from tagwire.log.scan import Scan
-from tagwire.log.sum_check import RangeSums
 from tagwire.log.verify import verify_partition, verify_segment
 from tagwire.records import Record, build
 from tagwire.wire.checksums import checksum
@@ -59,7 +58,7 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
         work += len(data)
         return 0
 
-    monkeypatch.setattr(sum_check, "extended", counted)
+    monkeypatch.setattr(damage, "extended", counted)
     monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
     # Use the Python search, whose work can be counted. The native search does the same work.
     monkeypatch.setattr(Scan, "search", None)

@@ -11,8 +11,7 @@ from tagwire import log
 from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import KeyedState, merged, share_partitions
 from tagwire.log.state import entries, state
-from tagwire.log.state_json import state_text, state_values
-from tagwire.log.topics import INTERNAL_TOPICS, Entry
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, state_text, state_values
 from tagwire.records import Record, build, read_batches
 
 CopyOf = Callable[[str], Path]

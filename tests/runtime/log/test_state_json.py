@@ -8,7 +8,7 @@ import pytest
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.log.state import state, state_json_text
-from tagwire.log.state_json import StateMessage, state_text, state_values
+from tagwire.log.topics import StateMessage, state_text, state_values
 from tagwire.sensitive import showing_sensitive
 
 COMMIT = messages.OffsetCommitValue(offset=7, metadata='a\n  "offset": 1,\n"b\u2028', commit_timestamp=5)

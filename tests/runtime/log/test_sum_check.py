@@ -1,9 +1,8 @@
 import pytest
 
 from tagwire.log import LogError
-from tagwire.log.damage import Found, pieces
+from tagwire.log.damage import Found, SumCheck, pieces
 from tagwire.log.scan import Scan
-from tagwire.log.sum_check import SumCheck
 from tagwire.records import FormatSet, Record, build, format_names, format_of
 
 _NAMES = format_names()

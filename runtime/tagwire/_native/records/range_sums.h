@@ -1,5 +1,5 @@
 /* Compute the checksum of a range of a file from the checksums of all bytes before its start and before its end.
- * `tagwire.log.sum_check` explains the method. */
+ * `tagwire.log.damage` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
