@@ -14,7 +14,7 @@ import tagwire_messages
 from tagwire.message.field_table import layout_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history, release_order
 from tagwire_workbench.archive.importer import import_release
-from tagwire_workbench.archive.release_source import COMPONENTS
+from tagwire_workbench.archive.release import COMPONENTS
 from tagwire_workbench.archive.wire_facts import digest_of, wire_text
 
 ROOT = Path(__file__).parents[1]

@@ -1,8 +1,8 @@
 """The tables of the commands and of their exit statuses, and the class of groups that load their commands by table.
 
-Each command is a module that defines a click command called `command`. The module is imported only when the command is
-used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't require the
-extras of other commands.
+Each command is a module that defines a click command called `command`; for a click command with another name, the table
+contains `module:name`. The module is imported only when the command is used, and its functions import slow modules only
+when they run. So `--help` is fast, and a command doesn't require the extras of other commands.
 
 cloup and rich-click also have help sections, but they would change all other help.
 """
@@ -158,7 +158,8 @@ class CommandTable(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.table:
             return None
-        command = importlib.import_module(self.table[cmd_name]).command
+        module, _, attribute = self.table[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), attribute or "command")
         assert isinstance(command, click.Command)
         command.help = _PAGE.sub(f"{DOCUMENTATION}/", command.help or "")
         if not isinstance(command, CommandTable):

@@ -18,7 +18,8 @@ from tagwire.versions import Versions
 from tagwire_generator.evolution import Finding, compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_workbench.archive.collect import modern_releases
-from tagwire_workbench.archive.release import message_of, read_releases
+from tagwire_workbench.archive.release import read_releases
+from tagwire_workbench.archive.wire_facts import message_of
 
 __all__ = ["PAGE", "page"]
 

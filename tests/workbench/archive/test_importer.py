@@ -15,8 +15,7 @@ from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.problems import Problem
 from tagwire_workbench.archive.importer import import_release
 from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
-from tagwire_workbench.archive.release import SpecSource, read_releases
-from tagwire_workbench.archive.release_source import SPEC_BYTES, TOTAL_BYTES
+from tagwire_workbench.archive.release import SPEC_BYTES, TOTAL_BYTES, SpecSource, read_releases
 
 pytestmark = pytest.mark.thorough
 

@@ -3,8 +3,7 @@ from itertools import combinations
 import pytest
 from release_jars import Spec, data, field
 
-from tagwire_workbench.archive.release import wire_forms
-from tagwire_workbench.archive.wire_facts import digest_of
+from tagwire_workbench.archive.wire_facts import digest_of, wire_forms
 
 INNER = [field("A", "string")]
 

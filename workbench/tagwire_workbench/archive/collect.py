@@ -14,8 +14,8 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.project.history import History, MessageHistory, ReleaseSpan
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.merge import merged
-from tagwire_workbench.archive.release import ImportedSpec, Release, wire_forms
-from tagwire_workbench.archive.wire_facts import digest_of
+from tagwire_workbench.archive.release import ImportedSpec, Release
+from tagwire_workbench.archive.wire_facts import digest_of, wire_forms
 
 # Convert the specs of coordinator records to the form of Kafka 4.1. The bytes stay the same.
 #

@@ -17,7 +17,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import normal_form
-from tagwire_workbench.archive.release import message_of, wire_forms
+from tagwire_workbench.archive.wire_facts import message_of, wire_forms
 
 Spec = Mapping[str, Any]
 """A spec in normal form (see `canonical.normal_form`), or a part of such a spec."""

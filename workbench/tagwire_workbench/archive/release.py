@@ -1,93 +1,65 @@
-"""Read the specs of one release from its jars or folders.
+"""Read the specs of Kafka's releases from their jars or folders.
 
 Mistakes are corrected, `about` strings are removed, and each spec is assigned to a component, so that specs of
-different releases can be compared.
+different releases can be compared. The artifact's name (such as `kafka-clients`) determines a spec's component.
+
+A jar is a download, so its contents are not trusted. Entry names are never used as paths, and a jar with an entry such
+as `../x` is rejected. The number of bytes read is limited, whatever sizes the jar's directory claims.
 """
 
 import json
 import re
-from collections.abc import Callable, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire.message.field_table import layout_of
-from tagwire_generator.message_classes import message_class
-from tagwire_generator.model import MessageSpec
-from tagwire_generator.model.field_spec import ENTITY_TYPES
 from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.history import release_order
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.syntax.canonical import normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
-from tagwire_workbench.archive.release_source import SpecText, release_name, spec_texts
-from tagwire_workbench.archive.wire_facts import wire_text
+from tagwire_workbench.archive.wire_facts import own_entity_types
 
-# Correct and report three kinds of mistakes in released specs. Kafka's own reader accepts them.
-#
-# - Text after the end of the spec object is removed. For example, a spec of Kafka 2.8.2 has a second closing bracket.
-# - If an object has a key twice (in Kafka 3.8.1), the last value counts, as in Kafka's reader.
-# - If `flexibleVersions` is missing, its value is "none", the default up to Kafka 2.8 (52 files).
+COMPONENTS: Final = {
+    "kafka-clients": "clients",
+    "kafka-group-coordinator": "group",
+    "kafka-metadata": "cluster",
+    "kafka-raft": "raft",
+    "kafka-share-coordinator": "share",
+    "kafka-storage": "remote-log",
+    "kafka-streams": "streams",
+    "kafka-transaction-coordinator": "transaction",
+    "kafka_2.13": "core",
+}
+"""The component of the specs in each org.apache.kafka artifact. Newer releases have no specs in `core`."""
 
-_FOLLOWED: Final = "TW104"
-_REPEATED: Final = "TW106"
-_NOT_FLEXIBLE: Final = "TW204"
-_MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
+SPEC_BYTES: Final = 1 << 20
+"""Maximum size of a spec. The largest spec of Kafka 4.4.0 is 13 kB long."""
+TOTAL_BYTES: Final = 64 << 20
 
+_IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.json")
+_COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?(?:_\d+\.\d+)?)-(?P<release>\d[\w.-]*)")
 
-def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
-    """Return a spec's corrected tree of plain Python objects, notes about the corrections, and the remaining errors.
-
-    The tree is None if errors remain. Callers must not change the tree, because it is cached.
-    """
-    tree, notes, errors = _mended(source.text)
-    return tree, notes, [replace(problem, file=source.origin) for problem in errors]
-
-
-@lru_cache(maxsize=4096)
-def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Implement `mended`. Results are cached, because most specs are the same in many releases."""
-    text, notes = _without_rest(text)
-    errors = _errors(text)
-    if any(problem.rule not in _MENDED for problem in errors):
-        return None, (), errors
-    root = parse(text, file="").root
-    assert root is not None, "a spec without a tree has an error that can't be corrected"
-    tree: dict[str, Any] = plain_tree(root)
-    notes += [f"line {each.line}: {each.message}; the last one is used" for each in errors if each.rule == _REPEATED]
-    if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
-        tree["flexibleVersions"] = "none"
-        notes.append("has no flexibleVersions; assuming none")
-    if errors:  # read the corrected spec again, because these errors may have hidden others
-        errors = _errors(json.dumps(tree))
-    return (None, (), errors) if errors else (tree, tuple(notes), ())
+_ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
+"""The errors that zipfile raises for damaged or encrypted archives."""
 
 
-def _errors(text: str) -> tuple[Problem, ...]:
-    options = SpecOptions(entity_types=own_entity_types(text))
-    return tuple(problem for problem in read_spec(text, options=options).problems if problem.severity == "error")
+@dataclass(frozen=True, slots=True)
+class SpecText:
+    """The JSON text of one spec. `origin` is the path of its file or, in a jar, `jar!entry`."""
 
-
-def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the spec's entity types that Kafka doesn't define. Forks of Kafka have such types.
-
-    The result is a value for the option `entity_types`.
-    """
-    names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
-    return tuple((name, "") for name in sorted(names))
-
-
-def _without_rest(text: str) -> tuple[str, list[str]]:
-    """Remove any text that follows the spec object. Return the shorter source, and a note if text was removed."""
-    for problem in parse(text, file="").problems:
-        if problem.rule == _FOLLOWED:
-            lines = text.split("\n")[: problem.line]
-            lines[-1] = lines[-1][: problem.column - 1]
-            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is ignored"]
-    return text, []
+    origin: str
+    name: str
+    """The file name without `.json`."""
+    component: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +136,7 @@ def read_releases(
     for path in paths:
         progress(path)
         source, errors = _read_source(path, component)
-        found.setdefault(release_name(path), []).append(source)
+        found.setdefault(_release_name(path), []).append(source)
         problems += errors
     if problems:
         raise spec_error(problems)
@@ -191,7 +163,7 @@ def _reject_empty(sources: Sequence[SpecSource]) -> None:
 def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Problem]]:
     specs: list[ImportedSpec] = []
     problems: list[Problem] = []
-    for text in spec_texts(path, component):
+    for text in _spec_texts(path, component):
         tree, slips, errors = mended(text)
         problems += errors
         if tree is not None:
@@ -201,7 +173,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
     notes = list(mended)
-    facts = normal_form(_facts(tree), notes.append)
+    facts = normal_form(_without_about(tree), notes.append)
     if facts["validVersions"] == "none":
         # A removed API has no versions. Its spec only serves to reserve the API key, so drop its fields.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
@@ -213,37 +185,176 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     )
 
 
-def _facts(value: Any) -> Any:
+def _without_about(value: Any) -> Any:
     if isinstance(value, dict):
         members: dict[str, Any] = value
-        return {key: _facts(member) for key, member in members.items() if key != "about"}
+        return {key: _without_about(member) for key, member in members.items() if key != "about"}
     if isinstance(value, list):
         items: list[Any] = value
-        return [_facts(item) for item in items]
+        return [_without_about(item) for item in items]
     return value
 
 
-def message_of(spec: dict[str, Any]) -> MessageSpec:
-    """Parse a spec in normal form. Raises SpecError if it breaks a rule."""
-    return _message(canonical_text(spec))
+# ---------------------------------------------------------------- jars and folders
+
+
+def _spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
+    """Yield the specs of a jar or directory, sorted by path.
+
+    `component` overrides the component in the source's path. Raises SpecError for an unreadable or hostile source, and
+    for a path without a component.
+    """
+    if component is not None and not _COMPONENT.fullmatch(component):
+        raise SpecError(
+            f"component {component!r} must consist of lower-case letters and digits, with hyphens between words"
+        )
+    total = 0
+    for path, origin, data in _files(source) if source.is_dir() else _entries(source):
+        total += len(data)
+        if total > TOTAL_BYTES:
+            raise SpecError(f"{source}: the specs have more than {TOTAL_BYTES} bytes in total", file=str(source))
+        yield SpecText(origin, path.stem, component or _component_of(path, source), _decoded(data, origin))
+
+
+def _release_name(source: Path) -> str:
+    """Return the release in the name of a jar or folder, as in `kafka-clients-4.4.0.jar`, or "" if there is none."""
+    for part in reversed(source.parts):
+        released = _RELEASED.fullmatch(part.removesuffix(".jar"))
+        if released and "." in released["release"]:
+            return released["release"]
+    return ""
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, str, bytes]]:
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            with path.open("rb") as file:
+                data = file.read(SPEC_BYTES + 1)
+        except OSError as error:
+            raise SpecError(f"{path} can't be read: {error.strerror}", file=str(path)) from None
+        yield path, str(path), _bounded(data, str(path))
+
+
+def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            for entry in sorted(archive.infolist(), key=lambda info: info.filename):
+                _reject_hostile(jar, entry.orig_filename)
+                if _IN_JAR.fullmatch(entry.filename):
+                    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                        text = f"{entry.filename} has compression method {entry.compress_type}; jars use only 0 and 8"
+                        raise zipfile.BadZipFile(text)
+                    with archive.open(entry) as file:
+                        data = file.read(SPEC_BYTES + 1)
+                    origin = f"{jar}!{entry.filename}"
+                    yield jar / entry.filename, origin, _bounded(data, origin)
+    except _ZIP_FAULTS as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise SpecError(f"{jar} is neither a folder nor a readable jar: {reason}", file=str(jar)) from None
+
+
+def _reject_hostile(jar: Path, name: str) -> None:
+    parts = name.split("/")
+    if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
+        raise SpecError(f"{jar}: the entry {name!r} points outside the archive", file=str(jar))
+
+
+def _bounded(data: bytes, origin: str) -> bytes:
+    if len(data) > SPEC_BYTES:
+        raise SpecError(f"{origin} has more than {SPEC_BYTES} bytes; a message spec can't be that long", file=origin)
+    return data
+
+
+def _decoded(data: bytes, origin: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        byte = data[error.start]
+        raise SpecError(
+            f"{origin}:{line}:{column}: byte 0x{byte:02x} is not valid UTF-8; specs must be encoded in UTF-8",
+            file=origin,
+            line=line,
+            column=column,
+            rule="TW102",
+        ) from None
+
+
+def _component_of(path: Path, source: Path) -> str:
+    """Return the component of a spec. The innermost folder in its path that names a component determines it.
+
+    A folder's name can be an artifact (`kafka-clients-4.4.0`), a source module (`clients/src`), or a component.
+    """
+    folders = path.resolve().parent.parts
+    if folders[-1] in COMPONENTS.values():
+        return folders[-1]
+    for folder, inner in reversed(list(zip(folders, (*folders[1:], ""), strict=True))):
+        name = folder.removesuffix(".jar")
+        released = _RELEASED.fullmatch(name)
+        artifact = released["artifact"] if released else name
+        if inner == "src":
+            artifact = f"kafka-{name}"
+        if artifact in COMPONENTS:
+            return COMPONENTS[artifact]
+    raise SpecError(
+        f"{source}: the path contains no component name ({', '.join(COMPONENTS)}); specify one with --component",
+        file=str(source),
+    )
+
+
+# ---------------------------------------------------------------- mistakes in specs
+#
+# Correct and report three kinds of mistakes in released specs. Kafka's own reader accepts them.
+#
+# - Text after the end of the spec object is removed. For example, a spec of Kafka 2.8.2 has a second closing bracket.
+# - If an object has a key twice (in Kafka 3.8.1), the last value counts, as in Kafka's reader.
+# - If `flexibleVersions` is missing, its value is "none", the default up to Kafka 2.8 (52 files).
+
+_FOLLOWED: Final = "TW104"
+_REPEATED: Final = "TW106"
+_NOT_FLEXIBLE: Final = "TW204"
+_MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
+
+
+def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
+    """Return a spec's corrected tree of plain Python objects, notes about the corrections, and the remaining errors.
+
+    The tree is None if errors remain. Callers must not change the tree, because it is cached.
+    """
+    tree, notes, errors = _mended(source.text)
+    return tree, notes, [replace(problem, file=source.origin) for problem in errors]
 
 
 @lru_cache(maxsize=4096)
-def _message(text: str) -> MessageSpec:
-    """Parse a spec. Results are cached, because most specs are the same in many releases."""
-    result = read_spec(text, options=SpecOptions(entity_types=own_entity_types(text)))
-    if result.message is None:
-        raise spec_error([problem for problem in result.problems if problem.severity == "error"])
-    return result.message
+def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
+    """Implement `mended`. Results are cached, because most specs are the same in many releases."""
+    text, notes = _without_rest(text)
+    errors = _errors(text)
+    if any(problem.rule not in _MENDED for problem in errors):
+        return None, (), errors
+    root = parse(text, file="").root
+    assert root is not None, "a spec without a tree has an error that can't be corrected"
+    tree: dict[str, Any] = plain_tree(root)
+    notes += [f"line {each.line}: {each.message}; the last one is used" for each in errors if each.rule == _REPEATED]
+    if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
+        tree["flexibleVersions"] = "none"
+        notes.append("has no flexibleVersions; assuming none")
+    if errors:  # read the corrected spec again, because these errors may have hidden others
+        errors = _errors(json.dumps(tree))
+    return (None, (), errors) if errors else (tree, tuple(notes), ())
 
 
-def wire_forms(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
-    """Describe the wire format of each version as a string (see `wire_facts`). The spec must be in normal form."""
-    return _wire_forms(canonical_text(spec), names)
+def _errors(text: str) -> tuple[Problem, ...]:
+    options = SpecOptions(entity_types=own_entity_types(text))
+    return tuple(problem for problem in read_spec(text, options=options).problems if problem.severity == "error")
 
 
-@lru_cache(maxsize=8192)
-def _wire_forms(text: str, names: bool) -> dict[int, str]:
-    message = _message(text)
-    cls = message_class(message, SpecOptions())
-    return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
+def _without_rest(text: str) -> tuple[str, list[str]]:
+    """Remove any text that follows the spec object. Return the shorter source, and a note if text was removed."""
+    for problem in parse(text, file="").problems:
+        if problem.rule == _FOLLOWED:
+            lines = text.split("\n")[: problem.line]
+            lines[-1] = lines[-1][: problem.column - 1]
+            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is ignored"]
+    return text, []

@@ -1,4 +1,4 @@
-"""Describe the wire format of one version as a string, and compute the string's digest.
+"""Describe the wire format of each version of a spec as a string, and compute the string's digest.
 
 Two versions have the same bytes if and only if their strings are equal. A string lists types, nullability, length
 encodings, order and tags, but not names or defaults, because these don't affect the bytes. For example:
@@ -9,7 +9,10 @@ encodings, order and tags, but not names or defaults, because these don't affect
 draft. Strings and bytes without "compact" have fixed-width lengths.
 """
 
+import re
+from functools import lru_cache
 from hashlib import sha256
+from typing import Any
 
 from tagwire.layout import (
     INT16,
@@ -24,6 +27,49 @@ from tagwire.layout import (
     StructLayout,
     Type,
 )
+from tagwire.message.field_table import layout_of
+from tagwire_generator.message_classes import message_class
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.model.field_spec import ENTITY_TYPES
+from tagwire_generator.problems import spec_error
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.canonical import canonical_text
+
+
+def message_of(spec: dict[str, Any]) -> MessageSpec:
+    """Parse a spec in normal form. Raises SpecError if it breaks a rule."""
+    return _message(canonical_text(spec))
+
+
+@lru_cache(maxsize=4096)
+def _message(text: str) -> MessageSpec:
+    """Parse a spec. Results are cached, because most specs are the same in many releases."""
+    result = read_spec(text, options=SpecOptions(entity_types=own_entity_types(text)))
+    if result.message is None:
+        raise spec_error([problem for problem in result.problems if problem.severity == "error"])
+    return result.message
+
+
+def wire_forms(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
+    """Describe the wire format of each version as a string. The spec must be in normal form."""
+    return _wire_forms(canonical_text(spec), names)
+
+
+@lru_cache(maxsize=8192)
+def _wire_forms(text: str, names: bool) -> dict[int, str]:
+    message = _message(text)
+    cls = message_class(message, SpecOptions())
+    return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
+
+
+def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the spec's entity types that Kafka doesn't define. Forks of Kafka have such types.
+
+    The result is a value for the option `entity_types`.
+    """
+    names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
+    return tuple((name, "") for name in sorted(names))
 
 
 def wire_text(layout: Layout, *, names: bool = False) -> str:

@@ -8,7 +8,7 @@ import click
 from tagwire.text_format import count
 from tagwire_cli.output.diagnostics import report_options
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.designs_output import read_design, reject_unjudged, tell
+from tagwire_workbench.commands.lint import print_findings, read_design, reject_unjudged
 
 
 @click.command("collide")
@@ -34,4 +34,4 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
         if not design.specs:
             reject_unjudged(design.name, "collide")
     findings = collide(designs)
-    tell(findings, "json" if as_json else output_format, count(len(paths), "design"))
+    print_findings(findings, "json" if as_json else output_format, count(len(paths), "design"))

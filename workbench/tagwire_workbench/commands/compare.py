@@ -14,7 +14,7 @@ from tagwire_cli.output.tables import TableColumn, print_table, write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
-    from tagwire_workbench.comparing.capture_comparison import CaptureUsage, MessageComparison
+    from tagwire_workbench.capture_comparison import CaptureUsage, MessageComparison
 
 _ABSENT: Final = "-"
 _SHOWN: Final = 6
@@ -43,7 +43,7 @@ def command(a: str, b: str, as_json: bool, port: int, package: str | None) -> No
       tagwire compare old_client.jsonl.gz new_client.jsonl.gz
       tagwire compare tests.jsonl.gz production.jsonl.gz --json
     """
-    from tagwire_workbench.comparing.capture_comparison import CaptureUsage, compare_captures
+    from tagwire_workbench.capture_comparison import CaptureUsage, compare_captures
 
     registry = find_registry(package)
     require_headers(registry)

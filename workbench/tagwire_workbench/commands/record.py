@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,7 +16,6 @@ from tagwire_cli.arguments.options import Seconds, json_lines_option, package_op
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
-from tagwire_workbench.address_options import ADDRESS, LISTENING
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
@@ -24,6 +23,30 @@ if TYPE_CHECKING:
 
 _CLOSING: Final = 2.0
 """Seconds to wait at the end for output that is still queued."""
+
+
+class _AddressType(click.ParamType):  # type: ignore[type-arg]
+    """Parameter type for `HOST:PORT`. A port alone is accepted if a default host is set."""
+
+    name = "address"
+
+    def __init__(self, host: str = "") -> None:
+        self._host = host
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address":
+        from tagwire.addresses import Address, AddressError
+
+        try:
+            address = value if isinstance(value, Address) else Address.parse(value, self._host)
+        except AddressError as error:
+            self.fail(str(error), param, ctx)
+        if not (address.port or self._host):
+            self.fail(f"{value}: expected the port of a server, got 0", param, ctx)
+        return address
+
+
+ADDRESS: Final = _AddressType()
+_LISTENING: Final = _AddressType("127.0.0.1")
 
 
 @click.command("record")
@@ -39,7 +62,7 @@ _CLOSING: Final = 2.0
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
-    type=LISTENING,
+    type=_LISTENING,
     default="0",
     help="The address to listen on; default: any free port of 127.0.0.1.",
 )

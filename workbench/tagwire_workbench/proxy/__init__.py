@@ -13,18 +13,14 @@ from typing import TYPE_CHECKING
 from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tagwire_workbench.proxy.capture_file import CaptureFile, ProxyError
-    from tagwire_workbench.proxy.connection import ProxyConnection
-    from tagwire_workbench.proxy.recorded import RecordedFrame
-    from tagwire_workbench.proxy.recording_proxy import RecordingProxy
+    from tagwire_workbench.proxy.capture_file import CaptureFile, ProxyError, RecordedFrame
+    from tagwire_workbench.proxy.recording_proxy import ProxyConnection, RecordingProxy
 
 __all__ = ["CaptureFile", "ProxyConnection", "ProxyError", "RecordedFrame", "RecordingProxy"]
 
 _MODULES = {
-    "tagwire_workbench.proxy.capture_file": ("CaptureFile", "ProxyError"),
-    "tagwire_workbench.proxy.connection": ("ProxyConnection",),
-    "tagwire_workbench.proxy.recorded": ("RecordedFrame",),
-    "tagwire_workbench.proxy.recording_proxy": ("RecordingProxy",),
+    "tagwire_workbench.proxy.capture_file": ("CaptureFile", "ProxyError", "RecordedFrame"),
+    "tagwire_workbench.proxy.recording_proxy": ("ProxyConnection", "RecordingProxy"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

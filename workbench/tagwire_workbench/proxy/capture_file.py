@@ -1,4 +1,4 @@
-"""Write frames to a capture file while the proxy passes them on.
+"""The frames that a proxy records, and the capture file to which it writes them while it passes them on.
 
 A separate process (`writing.py`) writes the frames, so the traffic does not wait for the disk. However, `add` blocks
 the traffic if too many bytes are pending, so that memory is limited and no frame is lost.
@@ -6,6 +6,7 @@ the traffic if too many bytes are pending, so that memory is limited and no fram
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,20 +14,20 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import TagwireError
 from tagwire_workbench.proxy.passing import KEEPING
-from tagwire_workbench.proxy.recorded import RecordedFrame, line_start
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from tagwire.addresses import Address
     from tagwire.frames.redaction import Redaction
-
 
 _MOST_WAITING: Final = 1 << 26
 _PIPE_SIZE: Final = 1 << 20
@@ -35,6 +36,70 @@ _AT_ONCE: Final = 1 << 16
 _GATHERING: Final = 0.02
 """Seconds to wait for more small frames. A write for each small frame would slow down the traffic."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
+
+
+class ProxyError(TagwireError):
+    """Raised if a proxy can't start, for example because its capture file already exists."""
+
+
+@dataclass(slots=True)
+class RecordedFrame:
+    """A frame as its sender sent it. It still has the servers' addresses, which the proxy replaces for clients."""
+
+    connection: int
+    """Number of the connection, from 1."""
+    is_request: bool
+    api_key: int
+    """The API key of this request, or of the request that this response answers."""
+    version: int
+    """The version of this request, or of the request that this response answers."""
+    correlation_id: int | None
+    client_id: str | None
+    server: Address
+    """The server that the client connected to."""
+    time: float
+    """Seconds since 1970."""
+    data: bytes
+    """Header and body, without the size."""
+    is_close: bool = False
+    """Whether there is no frame, because the connection ended."""
+
+
+def _line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
+    """Return the beginning of a frame's line in a capture file, up to the hex digits of the frame."""
+    if frame.is_close:
+        row = {"run": run, "conn": frame.connection, "dir": "close", "server": str(frame.server)}
+        start, end = json.dumps(row)[:-1], ""
+    else:
+        start, end = _constant_parts(
+            run, frame.connection, label, frame.client_id, frame.is_request, frame.api_key, frame.version, frame.server
+        )
+        start += "null" if frame.correlation_id is None else str(frame.correlation_id)
+    return f'{start}{end}, "timestamp": {round(frame.time * 1000)}, "hex": "'.encode()
+
+
+@lru_cache(1024)
+def _constant_parts(
+    run: str,
+    connection: int,
+    label: str | None,
+    client_id: str | None,
+    is_request: bool,
+    api_key: int,
+    version: int,
+    server: Address,
+) -> tuple[str, str]:
+    """Return the parts of a capture line before and after the correlation ID."""
+    row = {
+        "run": run,
+        "conn": connection,
+        "client_label": label or client_id or "?",
+        "client_id": client_id,
+        "dir": "req" if is_request else "resp",
+        "api_key": api_key,
+        "api_version": version,
+    }
+    return f'{json.dumps(row)[:-1]}, "correlation_id": ', f', "server": {json.dumps(str(server))}'
 
 
 class CaptureFile:
@@ -152,7 +217,7 @@ class CaptureFile:
         for frame in frames:
             written = self._redacted(frame)
             if written is not None:
-                start = line_start(written, self._run, self._label)
+                start = _line_start(written, self._run, self._label)
                 parts += (len(start).to_bytes(4, "big") + len(written.data).to_bytes(4, "big") + start, written.data)
                 self.counts[frame.is_request] += not frame.is_close
         size = sum(len(frame.data) for frame in frames)
@@ -194,7 +259,3 @@ def _widen(pipe: int) -> None:
         import fcntl
 
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
-
-
-class ProxyError(TagwireError):
-    """Raised if a proxy can't start, for example because its capture file already exists."""

@@ -1,8 +1,8 @@
 """A proxy on sockets: a listener for each server, and a link between two sockets for each client.
 
-The module `connection` decides which bytes to send; this module only reads and writes the sockets. Reading from one
-side pauses while the buffer of the other side is full. When one side has finished sending, the other side is notified,
-and may continue to send.
+The module `recording_proxy` decides which bytes to send; this module only reads and writes the sockets. Reading from
+one side pauses while the buffer of the other side is full. When one side has finished sending, the other side is
+notified, and may continue to send.
 
 This module uses asyncio protocols instead of streams, because streams would copy all bytes once more.
 """
@@ -19,9 +19,8 @@ from tagwire.addresses import Address, check_listening
 from tagwire_workbench.proxy.capture_file import ProxyError
 
 if TYPE_CHECKING:
-    from tagwire_workbench.proxy.connection import ProxyConnection
     from tagwire_workbench.proxy.passing import Bytes
-    from tagwire_workbench.proxy.recording_proxy import RecordingProxy
+    from tagwire_workbench.proxy.recording_proxy import ProxyConnection, RecordingProxy
 
 _BACKLOG: Final = 512
 _MOST_LISTENERS: Final = 1_000

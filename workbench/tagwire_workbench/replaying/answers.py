@@ -13,12 +13,11 @@ from tagwire.selection.selection import select
 from tagwire.testing.peer.assertions import FieldDifference, differences
 from tagwire.text_format import a_kind, shown
 from tagwire_workbench.proxy.advertised import address_structs
-from tagwire_workbench.replaying.player import by_key
+from tagwire_workbench.replaying.id_mapping import IdMapping, by_key
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire_workbench.replaying.id_mapping import IdMapping
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
 """Fields that are never compared, because they depend on a server's load or metadata log."""
@@ -106,7 +105,7 @@ def answer_differences(
     recorded: bytes,
     received: bytes,
     ignored: Ignored,
-    id_mapping: "IdMapping",
+    id_mapping: IdMapping,
 ) -> list[FieldDifference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 

@@ -2,7 +2,7 @@
 
 Each server assigns its own IDs to topics, group members, producers and sessions, and rejects unknown IDs. If the ID in
 a response differs from the recorded ID, the new ID replaces the recorded ID in all later requests and expected
-responses. Epochs are mapped in the same way.
+responses. Epochs are mapped in the same way. `by_key` finds the elements of two arrays that correspond to each other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,7 @@ from uuid import UUID
 
 from tagwire.errors import TagwireError
 from tagwire.message.struct_class import Struct
-from tagwire.testing.peer.assertions import MISSING
-from tagwire_workbench.replaying.player import by_key
+from tagwire.testing.peer.assertions import MISSING, by_position
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -39,6 +38,31 @@ _EPOCHS: Final = {
 """Maps each field that contains an epoch to the kind of ID that the epoch belongs to. Both are in the same struct."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 """Fields that name the owner of an ID, such as a topic. Two IDs are paired only if their owners have equal names."""
+
+_KEYS: Final = (
+    "name",
+    "topic",
+    "topic_name",
+    "topic_id",
+    "index",
+    "partition",
+    "partition_id",
+    "partition_index",
+    "group_id",
+    "member_id",
+    "transactional_id",
+    "producer_id",
+    "node_id",
+    "broker_id",
+    "api_key",
+    "resource_type",
+    "resource_name",
+    "feature",
+    "path",
+)
+"""Fields that identify an array element. They are used if the message class doesn't define the array's keys."""
+_ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
+"""Fields whose values the server assigns. They are used only if no other field identifies the elements."""
 
 
 class IdMapping:
@@ -190,3 +214,30 @@ def _are_ids(*values: object) -> bool:
 def _id_of(kind: str, holder: Struct) -> Any:
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)
+
+
+def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
+    """Pair recorded and received elements with the same key. An element without a partner is paired with MISSING.
+
+    Elements are paired by position if their fields contain no unique key, or if two arrays of equal length have no key
+    in common.
+    """
+    for names in _choices([*recorded, *received], keys):
+        ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
+        are_unique = len(ones) == len(recorded) and len(others) == len(received)
+        if are_unique and (ones.keys() & others.keys() or len(ones) != len(others)):
+            found = [(one, others.pop(key, MISSING)) for key, one in ones.items()]
+            return found + [(MISSING, other) for other in others.values()]
+    return list(by_position(recorded, received))
+
+
+def _choices(elements: Sequence[Any], keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    if not all(isinstance(each, Struct) and type(each) is type(elements[0]) for each in elements):
+        return
+    fields = {row.name for each in elements[:1] for row in each.FIELDS}
+    names = keys or [name for name in _KEYS if name in fields]
+    yield from filter(None, ([name for name in names if name not in _ASSIGNED], names))
+
+
+def _key(element: Struct, names: Sequence[str]) -> str:
+    return repr([getattr(element, name) for name in names])

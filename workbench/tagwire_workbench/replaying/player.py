@@ -10,73 +10,17 @@ from collections import Counter, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from errno import errorcode
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.captures import CapturedFrame, CaptureError
 from tagwire.connection import pauses
 from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import FrameSplitter
-from tagwire.message.struct_class import Struct
-from tagwire.testing.peer.assertions import MISSING, by_position
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
     from tagwire.frames.registry import Registry
-
-
-_KEYS: Final = (
-    "name",
-    "topic",
-    "topic_name",
-    "topic_id",
-    "index",
-    "partition",
-    "partition_id",
-    "partition_index",
-    "group_id",
-    "member_id",
-    "transactional_id",
-    "producer_id",
-    "node_id",
-    "broker_id",
-    "api_key",
-    "resource_type",
-    "resource_name",
-    "feature",
-    "path",
-)
-"""Fields that identify an array element. They are used if the message class doesn't define the array's keys."""
-_ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Fields whose values the server assigns. They are used only if no other field identifies the elements."""
-
-
-def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
-    """Pair recorded and received elements with the same key. An element without a partner is paired with MISSING.
-
-    Elements are paired by position if their fields contain no unique key, or if two arrays of equal length have no key
-    in common.
-    """
-    for names in _choices([*recorded, *received], keys):
-        ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
-        are_unique = len(ones) == len(recorded) and len(others) == len(received)
-        if are_unique and (ones.keys() & others.keys() or len(ones) != len(others)):
-            found = [(one, others.pop(key, MISSING)) for key, one in ones.items()]
-            return found + [(MISSING, other) for other in others.values()]
-    return list(by_position(recorded, received))
-
-
-def _choices(elements: Sequence[Any], keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    if not all(isinstance(each, Struct) and type(each) is type(elements[0]) for each in elements):
-        return
-    fields = {row.name for each in elements[:1] for row in each.FIELDS}
-    names = keys or [name for name in _KEYS if name in fields]
-    yield from filter(None, ([name for name in names if name not in _ASSIGNED], names))
-
-
-def _key(element: Struct, names: Sequence[str]) -> str:
-    return repr([getattr(element, name) for name in names])
-
 
 # Requests keep their recorded order across connections. Otherwise, the player could wait forever for a response that
 # the server sends only after another client's request.

@@ -1,17 +1,18 @@
-"""`tagwire mock serve`: run a mock peer that plays a YAML script, for clients in any language."""
+"""`tagwire mock`: run a mock peer that plays a YAML script, for clients in any language."""
 
 import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.options import Seconds, json_lines_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import InputPath
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
     from tagwire.testing.peer import Address, MockPeer, Received
 
 T = TypeVar("T")
+
+MOCK_COMMANDS: Final = {"serve": "tagwire_workbench.commands.mock:serve"}
+
+
+@click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})
+def command() -> None:
+    """Run a scripted server to test clients.
+
+    docs/mock-peer.md describes scripts, and mock peers in Python.
+
+    \b
+    Examples:
+      tagwire mock serve script.yaml
+    """
 
 
 @click.command("serve")
@@ -34,7 +49,7 @@ T = TypeVar("T")
 @click.option("--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
 @json_lines_option
 @package_option
-def command(
+def serve(
     file: Path,
     host: str,
     port: int,

@@ -1,7 +1,6 @@
 import pytest
 
-from tagwire_workbench.archive.release import mended
-from tagwire_workbench.archive.release_source import SpecText
+from tagwire_workbench.archive.release import SpecText, mended
 
 HEAD = '"type": "data", "name": "FooData", "validVersions": "0"'
 WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'

@@ -161,7 +161,7 @@ def test_requests_without_a_response() -> None:
 
 
 def test_oldest_unanswered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwire_workbench.proxy.connection._MOST_WAITING", 2)
+    monkeypatch.setattr("tagwire_workbench.proxy.recording_proxy._MOST_WAITING", 2)
     it = Recording()
     for number in (1, 2, 3):
         it.from_client(request(kafka.HeartbeatRequest(), 4, number))
