@@ -12,8 +12,7 @@ from typing import Any
 from tagwire.layout import DEFAULT_STRUCT, Bits, Compression, Condition, Order
 from tagwire.message import Message, Register, Struct
 from tagwire.message.field_table import FieldRow, OptionalFields
-from tagwire.message.framing_table import Framing
-from tagwire.message.record_format import RecordFormat
+from tagwire.message.record_format import Framing, RecordFormat
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.defaults import map_keys
 from tagwire_generator.model.framing_rules import fields_before, first_uses

@@ -50,14 +50,13 @@ if TYPE_CHECKING:
     from tagwire.interpreter.schema import Field, Schema
     from tagwire.layout.structs import Layout
     from tagwire.limits import Limits
+    from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
     from tagwire.message.base import Message
     from tagwire.message.engines import EngineError, engine
-    from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
     from tagwire.message.losses import Loss
     from tagwire.message.struct_class import Struct
     from tagwire.selection.paths import SelectionError
-    from tagwire.selection.rows import DROP
-    from tagwire.selection.selection import Selection, select
+    from tagwire.selection.selection import DROP, Selection, select
     from tagwire.versions import Versions
 
 __version__ = "0.1.0"
@@ -146,11 +145,10 @@ _MODULES = {
     "tagwire.message.base": ("Message",),
     "tagwire.message.struct_class": ("Struct",),
     "tagwire.message.engines": ("EngineError", "engine"),
-    "tagwire.message.level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
+    "tagwire.message": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
     "tagwire.message.losses": ("Loss",),
     "tagwire.selection.paths": ("SelectionError",),
-    "tagwire.selection.rows": ("DROP",),
-    "tagwire.selection.selection": ("Selection", "select"),
+    "tagwire.selection.selection": ("DROP", "Selection", "select"),
     "tagwire.versions": ("Versions",),
 }
 

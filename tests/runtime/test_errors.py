@@ -4,7 +4,7 @@ import pickle
 import pytest
 
 import tagwire
-from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
+from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from tagwire.message import Message, Struct
     from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
-    from tagwire.message.struct_versions import StructVersions
-    from tagwire.versions import Versions
+    from tagwire.versions import StructVersions, Versions
 
 
 _FIELD = TableColumn("field", style="cyan")

@@ -35,8 +35,8 @@ from tagwire.layout import (
     innermost,
 )
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.message.enums import EnumType
 from tagwire.message.json import UNKNOWN_TAGS, json_value
+from tagwire.message.register import EnumType
 from tagwire.sensitive import showing_sensitive
 from tagwire.wire.types import WireType
 from tagwire_generator.evolution.compare import Steps, wrapped

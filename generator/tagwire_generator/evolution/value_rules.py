@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from tagwire.layout import Array, StructLayout, Union
-from tagwire.message.enums import EnumType
+from tagwire.message.register import EnumType
 from tagwire.wire.types import WireType
 from tagwire_generator.evolution.matching import MatchedField
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tagwire.message.framing_table import CHECKSUMS, LENGTHS
+from tagwire.message.record_format import CHECKSUMS, LENGTHS
 from tagwire.wire.compression import CODECS
 from tagwire.wire.types import RECORD_TYPES, IntegerType
 from tagwire_generator.model.field_type import FieldType

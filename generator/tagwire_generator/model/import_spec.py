@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
-from tagwire.message.struct_versions import StructVersions
-from tagwire.versions import HIGHEST, Versions
+from tagwire.versions import HIGHEST, StructVersions, Versions
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.problems import Violation, enforce, named

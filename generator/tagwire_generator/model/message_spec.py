@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from tagwire.message.struct_versions import StructVersions
-from tagwire.versions import NONE, Versions
+from tagwire.versions import NONE, StructVersions, Versions
 from tagwire.wire.types import IntegerType
 from tagwire_generator.model.defaults import value_violations
 from tagwire_generator.model.field_rules import field_violations

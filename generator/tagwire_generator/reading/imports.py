@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
-from tagwire.message.struct_versions import StructVersions
 from tagwire.text_format import suggestion
-from tagwire.versions import HIGHEST, Versions
+from tagwire.versions import HIGHEST, StructVersions, Versions
 from tagwire_generator.model.import_spec import ImportSpec, in_versions_of, united
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec

@@ -26,7 +26,7 @@ from tagwire.layout import (
     nested_struct,
 )
 from tagwire.message import Register
-from tagwire.message.enums import EnumType
+from tagwire.message.register import EnumType
 from tagwire.wire.types import WireType
 from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal

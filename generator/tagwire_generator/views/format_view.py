@@ -6,8 +6,7 @@ Part of the stable interface for users' templates (docs/templates.md). Record fo
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct
 from tagwire.layout.parts import FrozenData
 from tagwire.message.field_table import FieldRow
-from tagwire.message.framing_table import Framing
-from tagwire.message.record_format import RecordFormat
+from tagwire.message.record_format import Framing, RecordFormat
 from tagwire_generator.message_classes import format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.framing_spec import REST

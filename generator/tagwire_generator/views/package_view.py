@@ -16,7 +16,7 @@ from tagwire_generator.views.imports import ModuleImports
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "RegisterModuleView", "package_view", "register_view"]
 
 RUNTIME_LEVEL = 2
-"""The level of the runtime that generated code requires; see `tagwire.message.level`."""
+"""The level of the runtime that generated code requires; see `tagwire.message`."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def abouts(struct: Any) -> Mapping[str, str]:
     if struct is None:
         return {}
     # Only HTML pages need this module.
-    from tagwire.message.field_docs import class_about, class_deprecation
+    from tagwire.message.declarations import class_about, class_deprecation
 
     return {
         "": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])),

@@ -12,8 +12,7 @@ from tagwire.frames.frame_headers import check_header
 from tagwire.frames.registry import unreadable
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import SelectionError
-from tagwire.selection.rows import DROP, misfit, row_of
-from tagwire.selection.selection import Selection
+from tagwire.selection.selection import DROP, Selection, misfit, row_of
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
-    from tagwire.selection.rows import Row
+    from tagwire.selection.selection import Row
 
 _HEADER = "header."
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire.arrow import ArrowSchema, spare_frames
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import check_order

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from tagwire.arrow import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.plans import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.shape import Column, ColumnSelection, message_column
 from tagwire.layout import Array, Nested
 from tagwire.limits import Limits

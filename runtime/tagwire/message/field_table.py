@@ -26,7 +26,8 @@ from tagwire.layout import (
     fresh,
     primitive,
 )
-from tagwire.versions import Versions
+from tagwire.message.declarations import field_about
+from tagwire.versions import StructVersions, Versions
 from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import default_uuid
 
@@ -35,11 +36,9 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from tagwire.message.base import Message
-    from tagwire.message.framing_table import Framing
-    from tagwire.message.record_format import RecordFormat
+    from tagwire.message.record_format import Framing, RecordFormat
     from tagwire.message.register import Register
     from tagwire.message.struct_class import Struct
-    from tagwire.message.struct_versions import StructVersions
     from tagwire.wire.types import WireType
 
 _parsed: Final[dict[str, Versions]] = {}
@@ -51,13 +50,6 @@ def _versions(text: str) -> Versions:
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
     return versions
-
-
-def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
-    # Imported here, because few messages use shared structs.
-    from tagwire.message.struct_versions import StructVersions
-
-    return StructVersions([(_versions(versions), number) for versions, number in ranges])
 
 
 class FieldRow:
@@ -147,7 +139,8 @@ class FieldRow:
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
-        self.struct_versions = _struct_versions(struct_versions) if struct_versions else None
+        ranges = [(_versions(text), number) for text, number in struct_versions]
+        self.struct_versions = StructVersions(ranges) if ranges else None
         self.enum = enum
         self.framing = framing
         self._about = about
@@ -160,8 +153,6 @@ class FieldRow:
         """The field's documentation, from the docstring below its declaration in a generated class."""
         if self._about or self.owner is None:
             return self._about
-        from tagwire.message.field_docs import field_about
-
         return field_about(self.owner, self.name)
 
     @property
@@ -188,7 +179,7 @@ class FieldRow:
             raise SchemaError(f"unknown type {name!r}{semantic}; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
-        from tagwire.message.enums import EnumType
+        from tagwire.message.register import EnumType
 
         return EnumType(wire, self.enum)
 
@@ -266,7 +257,7 @@ def layout_of_format(cls: type[RecordFormat]) -> Layout:
 
 
 def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], StructLayout]) -> StructLayout:
-    from tagwire.message.framing_table import Framing, record_item
+    from tagwire.message.record_format import Framing, record_item
 
     items = []
     for row in cls.FIELDS:

@@ -1,14 +1,28 @@
-"""The base class of generated enums, with lookups by number and by name.
+"""Enums: `Register`, the base class of tables of named numbers, and `EnumType`, the wire type of fields with an enum.
 
-A member is an int. `name` is its Python name, and `text` its display name. If a field has an `enum` in its spec, the
-field's values are members of that enum (`tagwire.message.enums`).
+A member of a register is an int. `name` is its Python name, and `text` its display name. If a field has an `enum` in
+its spec, the field's values are members of that enum. On the wire they are integers of the enum's base type, such as
+int8. In Python, a known number is a member of the enum's class. An unknown number stays a plain int, or is rejected if
+the enum is closed.
 """
 
-from enum import IntEnum
+from __future__ import annotations
 
+from enum import IntEnum
+from operator import index
+
+from tagwire.wire.families import IntegerType
+from tagwire.wire.wire_type import Deviation, Unfit
+
+# Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self  # importing `typing` at run time is slow
+    from typing import Any, ClassVar, Self
+
+    from tagwire.wire.wire_type import WireType
+
+_MOST_SHOWN = 12
+"""The maximum number of enum members that an error lists."""
 
 
 class KeyRange:
@@ -41,7 +55,7 @@ class Register(IntEnum):
     codec: str
     """The codec for values of record headers with this key, or "" if there is none."""
 
-    def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
+    def __new__(cls, key: int, text: str = "", codec: str = "") -> Register:
         member = int.__new__(cls, key)
         member._value_ = key
         member.text = text
@@ -60,7 +74,7 @@ class Register(IntEnum):
         return self.text
 
     @classmethod
-    def of(cls, key: int) -> "Self":
+    def of(cls, key: int) -> Self:
         """Return the member with this key. For an unknown key, make a new member that is named after the key.
 
         Iterating over the class omits such new members. Raises EncodeError if the key is not an int.
@@ -99,6 +113,108 @@ class Register(IntEnum):
         return next((member.text for member in cls if member == key), None)
 
     @classmethod
-    def key_of(cls, text: str) -> "Register | None":
+    def key_of(cls, text: str) -> Register | None:
         """Return the member with this display name, or None if there is none."""
         return next((member for member in cls if member.text == text), None)
+
+
+class _Members(dict[int, "Register"]):
+    """Maps numbers to enum members. Unknown numbers map to themselves, or raise Deviation if the enum is closed."""
+
+    __slots__ = ("type",)
+    type: EnumType
+
+    def __missing__(self, number: int) -> int:
+        if self.type.is_closed:
+            raise Deviation(str(number), self.type.expected, number)
+        return number
+
+
+class EnumType(IntegerType):
+    """An integer type whose values are enum members. Types with the same base type and enum are equal."""
+
+    __slots__ = ("base", "enum", "is_closed", "members", "numbers")
+    is_raw = False
+    is_enum = True
+
+    def __init__(self, base: WireType, enum: type[Register]) -> None:
+        super().__init__(base.name, base.code, base.width, base.low, base.high)
+        self.base = base
+        self.enum = enum
+        self.is_closed = enum.is_closed()
+        """Whether numbers without a member are rejected."""
+        self.members = _Members({int(member): member for member in enum})
+        """Members by number; generated code looks up every number that it reads."""
+        self.members.type = self
+        self.numbers = {member.text: member for member in enum}
+        """Members by display name, which JSON and specs use."""
+
+    @property
+    def expected(self) -> str:
+        if not self.is_closed:
+            return super().expected
+        names = [f"{member.text} ({int(member)})" for member in self.enum]
+        more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+        return f"{self.enum.__name__}: {', '.join(names[:_MOST_SHOWN])}{more}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.enum.__name__}"
+
+    samples: ClassVar[Any] = property(lambda self: self._samples())
+
+    def _samples(self) -> tuple[Any, ...]:
+        members = [member for member in self.enum if member != 0] + [member for member in self.enum if member == 0]
+        others = [] if self.is_closed else [self.members[number] for number in (1, self.high, self.low)]
+        return (*members, *others)
+
+    def name_of(self, value: Any) -> str:
+        member = self.members.get(int(value))
+        return "" if member is None else member.text
+
+    def value_of(self, raw: int) -> Any:
+        return self.members[raw]
+
+    def raw_of(self, value: Any) -> Any:
+        if self.is_closed and index(value) not in self.members:
+            raise Unfit(f"expected {self.expected}", value)
+        return value
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
+        number = int(value)
+        member = self.members.get(number)
+        return number if member is None else member.text
+
+    def from_json(self, value: Any) -> Any:
+        if isinstance(value, str):
+            member = self.numbers.get(value)
+            if member is None:
+                from tagwire.text_format import suggestion
+
+                raise Unfit(f"expected a member of {self.enum.__name__}", value, hint=suggestion(value, self.numbers))
+            return member
+        try:
+            return self.members[super().from_json(value)]
+        except Deviation as odd:
+            raise Unfit(f"expected {odd.expected}", value) from None
+
+    def from_text(self, text: str) -> Any:
+        return self.numbers.get(text) or self.members[super().from_text(text)]
+
+    def to_arrow(self, value: Any) -> int:
+        return int(value)
+
+    def from_arrow(self, value: Any) -> Any:
+        return self.members.get(value, value)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        members = strategies.sampled_from(list(self.enum))
+        return members if self.is_closed else members | super().strategy().map(self.value_of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EnumType) and (self.base, self.enum) == (other.base, other.enum)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.enum.__name__))

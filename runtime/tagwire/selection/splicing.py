@@ -12,7 +12,7 @@ from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Nested, OptionalBuffer, TaggedSection
 from tagwire.message.struct_class import Struct, same
-from tagwire.selection.rows import DROP
+from tagwire.selection.selection import DROP
 from tagwire.sensitive import without_frames
 from tagwire.wire.unknown_tags import NO_TAGS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tagwire.layout import Item, Layout, StructLayout, Type
     from tagwire.limits import Limits
     from tagwire.selection.paths import Step
-    from tagwire.selection.rows import Changes
+    from tagwire.selection.selection import Changes
 
     Cells = dict[int, tuple[Any, Any]]
     """For each path, by number, the value that was read and the new value."""

@@ -9,10 +9,11 @@ from tagwire.lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.wire.number_arrays import (
+    from tagwire.wire.arrays import (
         EMPTY,
         booleans,
         fixed_array,
+        has_twins,
         put_binaries,
         put_booleans,
         put_compact_binaries,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         read_strings,
         read_uuids,
     )
-    from tagwire.wire.rules import breaks_union, has_twins
     from tagwire.wire.scalars import (
         BOOLEAN_BYTES,
         BOOLEANS,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         uuid_of,
         uvarint,
     )
-    from tagwire.wire.tagged_fields import OptionalFieldsBuffer, put_tags, read_tags, tag_header
+    from tagwire.wire.tagged_fields import OptionalFieldsBuffer, breaks_union, put_tags, read_tags, tag_header
     from tagwire.wire.types import WIRE_TYPES
     from tagwire.wire.unknown_tags import NO_TAGS, WITHOUT_TAGS
     from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
@@ -114,10 +114,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "tagwire.wire.number_arrays": (
+    "tagwire.wire.arrays": (
         "EMPTY",
         "booleans",
         "fixed_array",
+        "has_twins",
         "put_binaries",
         "put_booleans",
         "put_compact_binaries",
@@ -133,7 +134,6 @@ _MODULES = {
         "read_strings",
         "read_uuids",
     ),
-    "tagwire.wire.rules": ("breaks_union", "has_twins"),
     "tagwire.wire.scalars": (
         "BOOLEANS",
         "BOOLEAN_BYTES",
@@ -161,6 +161,7 @@ _MODULES = {
     ),
     "tagwire.wire.tagged_fields": (
         "OptionalFieldsBuffer",
+        "breaks_union",
         "put_tags",
         "read_tags",
         "tag_header",

@@ -1,6 +1,6 @@
 """The building blocks of generated serializers: functions that read or write a single value.
 
-Arrays are in `number_arrays`, but the functions for their counts are here.
+Arrays are in `arrays`, but the functions for their counts are here.
 
 The functions read from `bytes` at a position, or append to a `bytearray`. For invalid bytes or values, they raise
 `UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The interpreter then finds the

@@ -14,7 +14,7 @@ from tagwire.wire.varint import UVARINT_MAX, put_uvarint, to_zigzag, uvarint_byt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
@@ -81,6 +81,12 @@ def put_tags(
         put_uvarint(out, tag)
         put_uvarint(out, len(data))
         out += data
+
+
+def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
+    """Return whether a union is broken: several alternatives are set, or none is set and there are no unknown tags."""
+    present = len(alternatives) - alternatives.count(None)
+    return present > 1 or not (present or unknown_tags)
 
 
 # The draft dialect's buffer of optional fields, for generated serializers.

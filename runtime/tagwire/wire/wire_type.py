@@ -68,7 +68,7 @@ class WireType:
     is_slice: ClassVar[bool] = False
     """Whether values are slices of the input, which are memoryviews if the caller requests views."""
     is_enum: ClassVar[bool] = False
-    """Whether the type is an integer type with an enum: see `tagwire.message.enums`."""
+    """Whether the type is an integer type with an enum: see `tagwire.message.register`."""
     text_form: ClassVar[str] = ""
     """The defaults that specs may give, in words, such as "true or false", or "" if only the type's own is possible."""
     semantic: str = ""

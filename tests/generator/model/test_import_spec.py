@@ -1,7 +1,6 @@
 import pytest
 
-from tagwire.message.struct_versions import StructVersions
-from tagwire.versions import HIGHEST, Versions
+from tagwire.versions import HIGHEST, StructVersions, Versions
 from tagwire_generator.model.import_spec import united
 
 Ranges = dict[tuple[int, int], int]

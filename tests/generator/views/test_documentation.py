@@ -12,7 +12,7 @@ from command import tagwire_result
 
 from tagwire.explain.html import Unit, tree_of
 from tagwire.explain.trace import trace
-from tagwire.message.field_docs import class_about
+from tagwire.message.declarations import class_about
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec

@@ -21,8 +21,7 @@ from native_engine import native, traces
 import tagwire
 import tagwire_messages as messages
 from tagwire import arrow
-from tagwire.arrow import plans
-from tagwire.arrow.plans import ColumnOptions
+from tagwire.arrow import ColumnOptions
 from tagwire_messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -136,8 +135,8 @@ def test_detects_a_leak() -> None:
 
 def test_plans_are_freed() -> None:
     def plan() -> None:
-        plans._decoder.cache_clear()
-        plans._encoder.cache_clear()
+        arrow._decoder.cache_clear()
+        arrow._encoder.cache_clear()
         arrow.decode_column(commits(1), C, 8)
         arrow.encode_column(pa.array([{"group_id": "g"}]), C, 8)
 
@@ -204,14 +203,14 @@ def test_limit_of_int32_offsets() -> None:
     decoder.most = 5
     with pytest.raises(arrow.ColumnError, match="rows 0 to 0"):
         decoder.decode(commits(1), None, "raise", True, tagwire.Limits())
-    encoder: Any = plans._encoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
+    encoder: Any = arrow._encoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
     encoder.most = 100
     with pytest.raises(arrow.ColumnError, match="rows 0 to 1 have more than 100 elements or bytes"):
         encoder.encode(arrow.decode_column(commits(3), C, 8), None, "null")
 
 
 def new_decoder(most: int = 0x7FFFFFFF) -> Any:
-    decoded: Any = plans._decoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
+    decoded: Any = arrow._decoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
     decoded.most = most
     return decoded
 

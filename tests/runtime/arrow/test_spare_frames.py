@@ -12,9 +12,8 @@ import pytest
 from native_engine import native, traces
 
 import tagwire_messages as messages
-from tagwire import log
-from tagwire.arrow import plans
-from tagwire.arrow.plans import ColumnOptions
+from tagwire import arrow, log
+from tagwire.arrow import ColumnOptions
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.log import column_stream
 from tagwire.log.column_table import root_column
@@ -53,8 +52,8 @@ def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
     spares = import_module("tagwire._columns").Spares(most)
     options = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "spare_frames", lambda: spares)
-        return plans._decoder.__wrapped__("native", options)
+        patch.setattr(arrow, "spare_frames", lambda: spares)
+        return arrow._decoder.__wrapped__("native", options)
 
 
 def decoded(decoder: Any, data: Any, errors: str = "raise") -> Any:
@@ -122,9 +121,9 @@ def test_frames_are_not_reused_for_another_schema() -> None:
     paths = [None, ("cluster_id",), ("controller_id",), ("topics.name",), ("topics.is_internal",)]
     spares = import_module("tagwire._columns").Spares(1 << 24)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "spare_frames", lambda: spares)
+        patch.setattr(arrow, "spare_frames", lambda: spares)
         decoders = [
-            plans._decoder.__wrapped__("native", ColumnOptions(MESSAGE, (VERSION,), "raise", each)) for each in paths
+            arrow._decoder.__wrapped__("native", ColumnOptions(MESSAGE, (VERSION,), "raise", each)) for each in paths
         ]
     expected = [decoded(decoder_with(0, paths=each), data) for each in paths]
     for _ in range(3):

@@ -5,7 +5,7 @@ import pytest
 
 from tagwire import wire
 from tagwire.message.serializer import READ_ERRORS, WRITE_ERRORS
-from tagwire.wire.number_arrays import fixed_array
+from tagwire.wire.arrays import fixed_array
 from tagwire.wire.tagged_fields import OptionalFieldsBuffer, merged_fields, put_tags, read_tags, tag_header
 
 ONE = UUID(int=1)

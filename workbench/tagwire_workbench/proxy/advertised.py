@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.negotiation import announcement_of
-from tagwire.selection.rows import DROP
+from tagwire.selection.selection import DROP
 from tagwire.versions import Versions
 
 if TYPE_CHECKING:

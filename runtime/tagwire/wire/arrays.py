@@ -1,9 +1,9 @@
-"""Arrays of fixed-width numbers, for generated serializers. One `struct` call reads or writes all elements.
+"""Arrays of primitive values, for generated serializers. One `struct` call reads or writes all numbers of an array.
 
 For short arrays, a `struct` format is prebuilt for each count, because making a format takes longer than using it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -233,3 +233,11 @@ def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], 
     """Append each array by calling `put(out, array)`. The number of arrays is not written."""
     for value in values:
         put(out, value)
+
+
+def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:
+    """Return whether any two elements have the same values in all of the attributes named in `keys`."""
+    if elements is None:
+        return False
+    all_keys = [tuple([getattr(element, key) for key in keys]) for element in elements]
+    return len(set(all_keys)) != len(all_keys)

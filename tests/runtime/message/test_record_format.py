@@ -1,7 +1,7 @@
 import pytest
 
 from tagwire.layout import Condition
-from tagwire.message.framing_table import Framing
+from tagwire.message.record_format import Framing
 
 WHEN = Condition("attributes", 1, 0)
 
