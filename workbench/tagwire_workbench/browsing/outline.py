@@ -5,6 +5,8 @@ Items are created when their parent is opened. A very long array is divided into
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -49,49 +51,35 @@ class Buffer(NamedTuple):
     """The ranges of sensitive bytes, which are not shown."""
 
 
+@dataclass(eq=False)
 class OutlineLine:
     """A line of the field tree."""
 
-    def __init__(
-        self,
-        name: str,
-        value: str,
-        type: str,
-        kind: str,
-        buffer: Buffer,
-        begin: int,
-        end: int,
-        make: Callable[[], Iterator["OutlineLine"]] | None = None,
-        path: str = "",
-        about: str = "",
-    ) -> None:
-        self.name = name
-        self.about = about
-        self.path = path or name
-        """The field's path from the message."""
-        self.value = value
-        self.type = type
-        self.kind = kind
-        """A kind of `tagwire.explain.text.Row`, or "range" for a range of array elements."""
-        self.buffer = buffer
-        self.begin = begin
-        self.end = end
-        self._make = make
-        self._children: list[OutlineLine] | None = None
+    name: str
+    value: str
+    type: str
+    kind: str
+    """A kind of `tagwire.explain.text.Row`, or "range" for a range of array elements."""
+    buffer: Buffer = field(repr=False)
+    begin: int
+    end: int
+    make: Callable[[], Iterator["OutlineLine"]] | None = field(default=None, repr=False)
+    """Creates the child items, or None if there are none."""
+    path: str = ""
+    """The field's path from the message, or the name of any other item."""
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        self.path = self.path or self.name
 
     @property
     def has_children(self) -> bool:
-        return self._make is not None
+        return self.make is not None
 
-    @property
+    @cached_property
     def children(self) -> "list[OutlineLine]":
         """The child items, created on first access."""
-        if self._children is None:
-            self._children = list(self._make()) if self._make else []
-        return self._children
-
-    def __repr__(self) -> str:
-        return f"<{self.name}: bytes {self.begin} to {self.end} of {self.buffer.name}>"
+        return list(self.make()) if self.make else []
 
 
 def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine]]:
