@@ -6,7 +6,7 @@ file changes, so each keystroke only reads one spec.
 
 import datetime
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -55,17 +55,12 @@ class SetContext:
 ALONE: Final = SetContext()
 
 
-def may_be_used(data: bytes) -> bool:
-    """Return whether a spec may define a register or a shared struct. This is fast, as the spec isn't parsed."""
-    return may_be_register(data) or may_be_shared(data)
-
-
-def needs_other_specs(data: bytes) -> bool:
+def _needs_other_specs(data: bytes) -> bool:
     """Return whether a spec may use registers or structs of other specs. This is fast, as the spec isn't parsed."""
     return uses_registers(data) or b'"imports"' in data
 
 
-def context_of(files: Mapping[Path, bytes]) -> SetContext:
+def _context_of(files: Mapping[Path, bytes]) -> SetContext:
     """Return the registers (named numbers) and shared structs that these specs declare."""
     registers = registers_among(files.values())
     names = {path: TextTree(data.decode("utf-8", "replace")).root.string("name") for path, data in files.items()}
@@ -171,7 +166,7 @@ class Workspace:
 
     def read(self, path: Path) -> ReadResult:
         """Read the spec in a file. Raises SettingsError if the project's settings can't be read."""
-        context = self.context(path) if needs_other_specs(self._bytes(path)) else ALONE
+        context = self.context(path) if _needs_other_specs(self._bytes(path)) else ALONE
         return self._read(SpecFile(self._component(path), path), self.options(path), context)
 
     def read_as(self, path: Path, text: str) -> ReadResult:
@@ -185,10 +180,10 @@ class Workspace:
         if spec_set is None:
             return ALONE
         data = {spec.path: self._bytes(spec.path) for spec in self._files(spec_set)}
-        offered = {path: each for path, each in data.items() if may_be_used(each)}
+        offered = {path: each for path, each in data.items() if may_be_register(each) or may_be_shared(each)}
         known = self._contexts.get(spec_set.package)
         if known is None or known[0] != offered:
-            known = self._contexts[spec_set.package] = offered, context_of(offered)
+            known = self._contexts[spec_set.package] = offered, _context_of(offered)
         return known[1]
 
     def files(self, path: Path) -> list[Path]:
@@ -238,7 +233,7 @@ class Workspace:
             are_all_read = are_all_read and not result.has_errors
             messages += [result.message] if result.message else []
         if are_all_read:
-            linted = lint_problems(lint_pairs(messages), messages, self.settings(path), self._text_of)
+            linted = self._lint_problems(lint_pairs(messages), messages, self.settings(path))
             for problem in (*check_set([each.summary() for each in messages], spec_set.options), *linted):
                 of_set[Path(problem.file)].append(problem)
         return SetProblems(of_files, dict(of_set))
@@ -263,11 +258,17 @@ class Workspace:
     def _linted(self, path: Path, message: MessageSpec) -> list[Problem]:
         known, settings = self._known[path], self.settings(path)
         if known.linted is None or known.linted[0] is not settings:
-            known.linted = settings, lint_problems(lint(message), [message], settings, self._text_of)
+            known.linted = settings, self._lint_problems(lint(message), [message], settings)
         return known.linted[1]
 
-    def _text_of(self, file: str) -> str:
-        return self.text(Path(file))
+    def _lint_problems(
+        self, findings: Iterable[DesignFinding], specs: Sequence[MessageSpec], settings: Settings
+    ) -> list[Problem]:
+        """Convert findings to problems, leaving out findings that the settings disable or list as exceptions."""
+        enabled = chosen(findings, specs, settings.lint)
+        left = judge(enabled, settings.design_exemptions, datetime.date.today(), ()).findings
+        texts = {file: self.text(Path(file)) for file in {finding.file for finding in left}}
+        return [finding.problem() for finding in placed(left, texts)]
 
     def _files(self, spec_set: SpecSet) -> list[SpecFile]:
         found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
@@ -294,7 +295,7 @@ class Workspace:
 
     def _read(self, spec: SpecFile, options: SpecOptions, context: SetContext) -> ReadResult:
         text = self._texts.get(spec.path)
-        used = context if needs_other_specs(self._bytes(spec.path)) else ALONE
+        used = context if _needs_other_specs(self._bytes(spec.path)) else ALONE
         stamp = (text if text is not None else _stamp(spec.path), spec.component, options, used)
         known = self._known.get(spec.path)
         if known is None or known.stamp != stamp:
@@ -322,16 +323,3 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def lint_problems(
-    findings: Iterable[DesignFinding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
-) -> list[Problem]:
-    """Convert findings to problems, leaving out findings that the settings disable or list as exceptions.
-
-    `text_of` returns a file's content.
-    """
-    enabled = chosen(findings, specs, settings.lint)
-    left = judge(enabled, settings.design_exemptions, datetime.date.today(), ()).findings
-    texts = {file: text_of(file) for file in {finding.file for finding in left}}
-    return [finding.problem() for finding in placed(left, texts)]

@@ -5,6 +5,7 @@ This module converts positions, and calls functions of `tagwire_workbench.langua
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,18 +61,30 @@ def make_server() -> SpecServer:
     feature(types.TEXT_DOCUMENT_DID_CLOSE)(_did_close)
     feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(_files_changed)
     feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', "[", "{", ",", ":"]))(
-        _completion
+        _of_spec(_completion, [])
     )
-    feature(types.TEXT_DOCUMENT_HOVER)(_hover)
-    feature(types.TEXT_DOCUMENT_DEFINITION)(_definition)
-    feature(types.TEXT_DOCUMENT_REFERENCES)(_references)
-    feature(types.TEXT_DOCUMENT_PREPARE_RENAME)(_prepare_rename)
-    feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))(_rename)
-    feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(_symbols)
-    feature(types.TEXT_DOCUMENT_FORMATTING)(_formatting)
+    feature(types.TEXT_DOCUMENT_HOVER)(_of_spec(_hover, None))
+    feature(types.TEXT_DOCUMENT_DEFINITION)(_of_spec(_definition, None))
+    feature(types.TEXT_DOCUMENT_REFERENCES)(_of_spec(_references, []))
+    feature(types.TEXT_DOCUMENT_PREPARE_RENAME)(_of_spec(_prepare_rename, None))
+    feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))(_of_spec(_rename, None))
+    feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(_of_spec(_symbols, []))
+    feature(types.TEXT_DOCUMENT_FORMATTING)(_of_spec(_formatting, []))
     kinds = [types.CodeActionKind.QuickFix]
-    feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))(_code_actions)
+    feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))(
+        _of_spec(_code_actions, [])
+    )
     return server
+
+
+def _of_spec(answer: Callable[[SpecServer, Document, Any], Any], otherwise: Any) -> Callable[[SpecServer, Any], Any]:
+    """Return a feature that calls `answer` with the document of a request. If it isn't a spec, return `otherwise`."""
+
+    def feature(ls: SpecServer, params: Any) -> Any:
+        document = ls.document(params.text_document.uri)
+        return otherwise if document is None else answer(ls, document, params)
+
+    return feature
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -116,10 +129,7 @@ async def _files_changed(ls: SpecServer, params: types.DidChangeWatchedFilesPara
         await ls.check_set_soon(uri)
 
 
-def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.CompletionItem]:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return []
+def _completion(ls: SpecServer, document: Document, params: types.CompletionParams) -> list[types.CompletionItem]:
     is_extended = ls.or_warn(lambda: ls.specs.options(document.path).dialect == "tagwire", False)
     context = ls.or_warn(lambda: ls.specs.context(document.path), ALONE)
     registers = sorted(context.registers or ())
@@ -156,10 +166,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
-def _hover(ls: SpecServer, params: types.HoverParams) -> types.Hover | None:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return None
+def _hover(ls: SpecServer, document: Document, params: types.HoverParams) -> types.Hover | None:
     offset, tree = document.offset(params.position), TextTree(document.text)
     rules = [each.rule for each in ls.problems(document.path) if document.span_of(each, tree).has(offset)]
     message = ls.or_warn(lambda: ls.specs.message(document.path), None)
@@ -174,10 +181,7 @@ def _hover(ls: SpecServer, params: types.HoverParams) -> types.Hover | None:
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), document.range(found.span))
 
 
-def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Location | None:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return None
+def _definition(ls: SpecServer, document: Document, params: types.DefinitionParams) -> types.Location | None:
     offset = document.offset(params.position)
     path = _elsewhere(ls, document, offset)
     span = definition(document.text, offset)
@@ -213,10 +217,7 @@ def _set_name(ls: SpecServer, document: Document, offset: int) -> SetName | None
     return ls.or_warn(lambda: set_name_at(ls.specs, document.path, offset), None)
 
 
-def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Location]:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return []
+def _references(ls: SpecServer, document: Document, params: types.ReferenceParams) -> list[types.Location]:
     offset = document.offset(params.position)
     shared = _set_name(ls, document, offset)
     declaration: tuple[Document, Span | None]
@@ -230,20 +231,16 @@ def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Loc
     return [types.Location(ls.uri(each.path), each.range(span)) for each, span in requested]
 
 
-def _prepare_rename(ls: SpecServer, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return None
+def _prepare_rename(
+    ls: SpecServer, document: Document, params: types.PrepareRenameParams
+) -> types.PrepareRenamePlaceholder | None:
     offset = document.offset(params.position)
     shared = _set_name(ls, document, offset)
     name = shared.here if shared is not None else renamable(document.text, offset)
     return types.PrepareRenamePlaceholder(document.range(name.span), name.text) if name is not None else None
 
 
-def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return None
+def _rename(ls: SpecServer, document: Document, params: types.RenameParams) -> types.WorkspaceEdit | None:
     path, offset = document.path, document.offset(params.position)
     shared = _set_name(ls, document, offset)
     try:
@@ -273,9 +270,8 @@ def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]],
     return types.WorkspaceEdit(document_changes=steps)
 
 
-def _symbols(ls: SpecServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-    document = ls.document(params.text_document.uri)
-    return [_symbol(document, each) for each in outline(document.text)] if document is not None else []
+def _symbols(ls: SpecServer, document: Document, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    return [_symbol(document, each) for each in outline(document.text)]
 
 
 def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
@@ -289,11 +285,8 @@ def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
     )
 
 
-def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+def _formatting(ls: SpecServer, document: Document, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
     """Format a document. Leave a spec with errors unchanged, because the editor already shows the errors."""
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return []
     try:
         formatted = ls.specs.formatted(document.path)
     except TagwireError as error:
@@ -302,10 +295,7 @@ def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[
     return [document.edit(edit) for edit in changed(document.text, formatted)]
 
 
-def _code_actions(ls: SpecServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    document = ls.document(params.text_document.uri)
-    if document is None:
-        return []
+def _code_actions(ls: SpecServer, document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
     path, tree = document.path, TextTree(document.text)
     requested = Span(document.offset(params.range.start), document.offset(params.range.end))
     actions: list[types.CodeAction] = []
