@@ -29,17 +29,15 @@ def test_the_table_has_every_folder_and_the_page_is_short() -> None:
     assert len(ARCHITECTURE.splitlines()) <= 150
 
 
-def test_every_command_is_a_module_and_every_module_a_command() -> None:
-    commands = {**app.table, **{f"{group} {n}": m for group, table in GROUPS.items() for n, m in table.items()}}
+def test_every_command_has_a_module_and_every_module_a_command() -> None:
+    commands = [each for table in (app.table, *GROUPS.values()) for each in table.values()]
     roots = ("cli", "workbench")
     modules = {
         ".".join(path.relative_to(ROOT / root).with_suffix("").parts).removesuffix(".__init__")
         for root in roots
         for path in (ROOT / root).glob("*/commands/**/*.py")
     }
-    assert {name.partition(":")[0] for name in commands.values()} == {
-        name for name in modules if not name.endswith(".commands")
-    }
+    assert {each.partition(":")[0] for each in commands} == {name for name in modules if not name.endswith(".commands")}
 
 
 FILE = re.compile(r"(?<![\w./*<{@-])((?:[\w.-]+/)*[\w-]+\.(?:py|pyx|pxi|pyi|h|c|sh))(?![\w/(.])")

@@ -1,8 +1,9 @@
 """The tables of the commands and of their exit statuses, and the class of groups that load their commands by table.
 
-Each command is a module that defines a click command called `command`; for a click command with another name, the table
-contains `module:name`. The module is imported only when the command is used, and its functions import slow modules only
-when they run. So `--help` is fast, and a command doesn't require the extras of other commands.
+Each command has a module, and is the module's attribute `command`. Commands that share most of their code can share a
+module; for a click command with another name, the table contains `module:name`. A module is imported only when its
+command is used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't
+require the extras of other commands.
 
 cloup and rich-click also have help sections, but they would change all other help.
 """
@@ -35,8 +36,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "diff": "tagwire_cli.commands.diff",
         "encode": "tagwire_cli.commands.encode",
         "decode": "tagwire_cli.commands.decode",
-        "get": "tagwire_cli.commands.get",
-        "set": "tagwire_cli.commands.set",
+        "get": "tagwire_cli.commands.get_and_set:get",
+        "set": "tagwire_cli.commands.get_and_set:set_",
         "redact": "tagwire_cli.commands.redact",
         "explain": "tagwire_cli.commands.explain",
         "assemble": "tagwire_cli.commands.assemble",
@@ -52,7 +53,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "breaking": "tagwire_cli.commands.breaking",
         "lock": "tagwire_cli.commands.lock",
         "add-version": "tagwire_cli.commands.add_version",
-        "add-field": "tagwire_cli.commands.add_field",
+        "add-field": "tagwire_cli.commands.add_version:add_field",
         "draft-version": "tagwire_workbench.commands.draft_version",
     },
     "Test clients": {"mock": "tagwire_workbench.commands.mock"},
@@ -64,13 +65,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Fuzz decoders": {"fuzz": "tagwire_workbench.commands.fuzz"},
     "Spark": {"spark": "tagwire_cli.commands.spark"},
     "This command": {
-        "engine": "tagwire_cli.commands.engine",
-        "completion": "tagwire_cli.commands.completion",
-        "help": "tagwire_cli.commands.help",
+        "engine": "tagwire_cli.commands.this_command:engine",
+        "completion": "tagwire_cli.commands.this_command:completion",
+        "help": "tagwire_cli.commands.this_command:help",
         "json-schema": "tagwire_cli.commands.json_schema",
     },
 }
-"""The commands of each section of `tagwire --help`, in its order, with the module of each command."""
+"""The commands of each section of `tagwire --help`, in its order. The values are `module` or `module:name`."""
 
 # The exit statuses of commands, as listed in their help. Only the meaning of status 1 depends on the command.
 

@@ -1,8 +1,7 @@
 """The options and parameter types that many commands share, such as the option for input limits."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -152,34 +151,6 @@ def requests_option(function: F) -> F:
         type=click.Path(),
         help="The requests, as frames; responses are matched by correlation ID.",
     )(function)
-
-
-class SelectionInput(NamedTuple):
-    """The options that select the input of `get` and `set`."""
-
-    file: str
-    kind: str | None
-    """The kind of frames in the input, or None if the input is a single message."""
-    requests_file: str | None
-    is_hex: bool
-    limits: "Limits"
-    package: str | None
-
-
-def selection_options(hex_help: str) -> Callable[[F], F]:
-    """Add the options of `SelectionInput`. The command gets them as its parameter `given`."""
-
-    def add(function: F) -> F:
-        @wraps(function)
-        def called(limits: Sequence[str], **options: Any) -> Any:
-            given = {name: options.pop(name) for name in SelectionInput._fields if name in options}
-            return function(given=SelectionInput(**given, limits=limits_of(limits)), **options)
-
-        options = limit_option(package_option(called))
-        options = click.option("--hex", "is_hex", is_flag=True, help=hex_help)(options)
-        return cast(F, file_option(frames_option()(requests_option(options))))
-
-    return add
 
 
 def show_sensitive_option(function: F) -> F:

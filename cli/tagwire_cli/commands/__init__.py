@@ -1,1 +1,1 @@
-"""The commands of `tagwire`, one module each. `tagwire_cli.command_table` lists them."""
+"""The commands of `tagwire`, most of them in a module of their own. `tagwire_cli.command_table` lists them."""

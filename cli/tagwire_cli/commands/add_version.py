@@ -1,4 +1,4 @@
-"""`tagwire add-version`: add a version to a message, optionally with a new field."""
+"""`tagwire add-version` and `tagwire add-field`: add a version or an optional field to a message."""
 
 import os
 from collections.abc import Callable
@@ -42,7 +42,7 @@ _OPTIONS: Final = (
 )
 
 
-def field_options(function: F) -> F:
+def _field_options(function: F) -> F:
     """Add the options for a new field, and the options `--against` and `--dry-run`."""
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -51,7 +51,7 @@ def field_options(function: F) -> F:
 
 @click.command("add-version")
 @click.argument("message", metavar="MESSAGE")
-@field_options
+@_field_options
 def command(
     message: str, name: str | None, type_: str | None, tag: str | None, revision: str | None, dry_run: bool, **rest: Any
 ) -> None:
@@ -78,10 +78,39 @@ def command(
     """
     from tagwire_generator.editing.next_version import plan_next_version
 
-    edit(plan_next_version, message, new_field(name, type_, tag, rest), revision, dry_run=dry_run)
+    _edit(plan_next_version, message, _new_field(name, type_, tag, rest), revision, dry_run=dry_run)
 
 
-def edit(
+@click.command("add-field")
+@click.argument("message", metavar="MESSAGE")
+@_field_options
+def add_field(
+    message: str, name: str | None, type_: str | None, tag: str | None, revision: str | None, dry_run: bool, **rest: Any
+) -> None:
+    """Add a tagged field to all flexible versions of a message.
+
+    No version is added: readers of released versions skip tags that they do not
+    know (KIP-482). MESSAGE is a message of this project's spec sets, or the file of
+    a spec. The field gets the next free tag of its struct unless --tag names one.
+    Peers without the field ignore it, so they must work without it.
+
+    The spec is edited in place; comments, order and formatting stay. Nothing is
+    written if a rule would be broken or a released version would change.
+    `tagwire add-version` adds a field that all peers of the new version know.
+
+    \b
+    Examples:
+      tagwire add-field PingRequest --field TraceId --type uuid --dry-run
+      tagwire add-field PingResponse --field Rack --type string --in Hosts --nullable --default null
+    """
+    from tagwire_generator.editing.next_version import plan_optional_field
+
+    if name is None:
+        raise click.UsageError("name the field with --field NAME.")
+    _edit(plan_optional_field, message, _new_field(name, type_, tag or "next", rest), revision, dry_run=dry_run)
+
+
+def _edit(
     planned: "Callable[..., NextVersion]",
     message: str,
     field: "NewField | None",
@@ -110,7 +139,7 @@ def edit(
     _tell(plan, field, dry_run=dry_run)
 
 
-def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
+def _new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
     """Return the field that the options describe, or None if `name` is None. Raises click.UsageError for conflicts."""
     from tagwire_generator.editing.next_version import NewField
 

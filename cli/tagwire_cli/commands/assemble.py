@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from tagwire_cli.input.bytes import InputError, open_input
+from tagwire_cli.input.files import InputError, open_input
 from tagwire_cli.output.tables import reject_terminal, write_bytes
 
 _MOST_BYTES: Final = 64 << 20

@@ -8,8 +8,8 @@ import click
 from tagwire.errors import DecodeError
 from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
 from tagwire_cli.arguments.options import limit_option, limits_of
-from tagwire_cli.input.bytes import InputError, note_empty, read_bytes
 from tagwire_cli.input.encodings import batches_hint
+from tagwire_cli.input.files import InputError, note_empty, read_bytes
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import reject_terminal, write_bytes
 

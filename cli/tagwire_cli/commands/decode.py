@@ -20,7 +20,7 @@ from tagwire_cli.arguments.options import (
 )
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
-from tagwire_cli.input.bytes import InputError, one_file, read_bytes
+from tagwire_cli.input.files import InputError, one_file, read_bytes
 from tagwire_cli.input.frame_stream import ResponseApis, at, frames, hex_lines
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.output.echo import say, say_error

@@ -21,8 +21,8 @@ from tagwire_cli.arguments.options import (
     show_sensitive_option,
 )
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.input.bytes import InputError, note_empty, read_pasted
 from tagwire_cli.input.encodings import input_hint
+from tagwire_cli.input.files import InputError, note_empty, read_pasted
 from tagwire_cli.output.echo import is_terminal, say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 

@@ -8,7 +8,7 @@ import click
 
 from tagwire.text_format import count, printable
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
-from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.files import read_bytes
 from tagwire_cli.output.diagnostics import print_error
 from tagwire_cli.output.echo import say, say_patch
 from tagwire_cli.output.tables import write_bytes

@@ -11,8 +11,8 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import frames_option, package_option, port_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
-from tagwire_cli.input.bytes import one_file
 from tagwire_cli.input.captures import captured_frames
+from tagwire_cli.input.files import one_file
 from tagwire_cli.input.frame_stream import ResponseApis, at, frames
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.output.echo import say_error

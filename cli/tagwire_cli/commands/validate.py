@@ -9,7 +9,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
-from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.files import read_bytes
 from tagwire_cli.output.diagnostics import (
     of_problem,
     print_github,

@@ -19,9 +19,9 @@ from tagwire.frames.splitter import FrameSplitter
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count, whole_number
-from tagwire_cli.input.bytes import InputError, are_hex, read_bytes
 from tagwire_cli.input.captures import frames_in
 from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint, log_file_kind
+from tagwire_cli.input.files import InputError, are_hex, read_bytes
 from tagwire_cli.input.message_arguments import example_of
 from tagwire_cli.paths import UnreadableFileError
 

@@ -26,7 +26,7 @@ from tagwire.captures import capture_kind
 from tagwire.extras import MissingExtraError
 from tagwire.log.names import log_file
 from tagwire.wire.checksums import checksum
-from tagwire_cli.input.bytes import HEX_HINT, InputError, from_hex, looks_like_hex, open_input
+from tagwire_cli.input.files import HEX_HINT, InputError, from_hex, looks_like_hex, open_input
 
 _HINT_BYTES: Final = 1 << 20
 _SMALLEST_BATCH: Final = 26

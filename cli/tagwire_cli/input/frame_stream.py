@@ -15,7 +15,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.text_format import count
-from tagwire_cli.input.bytes import InputError, from_hex, note_empty, open_input, read_bytes
+from tagwire_cli.input.files import InputError, from_hex, note_empty, open_input, read_bytes
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

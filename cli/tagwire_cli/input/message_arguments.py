@@ -7,7 +7,7 @@ import click
 
 from tagwire_cli.arguments.options import VersionNumber
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
-from tagwire_cli.input.bytes import HEX_ARGUMENT, looks_like_hex
+from tagwire_cli.input.files import HEX_ARGUMENT, looks_like_hex
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

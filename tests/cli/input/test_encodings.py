@@ -6,8 +6,8 @@ import pytest
 from command import tagwire_result
 
 import tagwire_messages as messages
-from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.encodings import ENCODINGS, bytes_of, encoding_of
+from tagwire_cli.input.files import InputError
 
 DATA = bytes.fromhex("0003 000c 00000007 0003 646f63 00 01 01 00 00")
 LONG = bytes(range(256)) * 2 + b"tail of it"

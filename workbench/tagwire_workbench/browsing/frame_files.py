@@ -16,7 +16,7 @@ from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.explaining.input import InputFrame, input_frame
-from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.files import InputError
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import GrowingFile
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from tagwire.log.file_bytes import pread
-from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.files import InputError
 
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 18

@@ -7,7 +7,7 @@ from tagwire.frames.pcap import MAGIC
 from tagwire.log import Segment
 from tagwire_cli.arguments.logs import partitions_of, segments_of
 from tagwire_cli.explaining.units import ExplainSettings
-from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.files import InputError
 from tagwire_workbench.browsing.batch_listing import BatchListing
 from tagwire_workbench.browsing.frame_files import FrameFile, LineFile, NetworkFile, StreamFile
 from tagwire_workbench.browsing.frame_listing import FrameListing

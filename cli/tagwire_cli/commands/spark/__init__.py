@@ -11,11 +11,11 @@ from tagwire_cli.output.echo import say
 __all__ = ["SPARK_COMMANDS", "command"]
 
 SPARK_COMMANDS: Final = {
-    "convert": "tagwire_cli.commands.spark.convert",
-    "compact": "tagwire_cli.commands.spark.compact",
+    "convert": "tagwire_cli.commands.spark.logs:convert",
+    "compact": "tagwire_cli.commands.spark.logs:compact",
     "whatif": "tagwire_workbench.commands.spark_whatif",
-    "export": "tagwire_cli.commands.spark.export",
-    "import": "tagwire_cli.commands.spark.import_logs",
+    "export": "tagwire_cli.commands.spark.logs:export",
+    "import": "tagwire_cli.commands.spark.logs:import_",
     "audit": "tagwire_cli.commands.spark.audit",
 }
 

@@ -18,7 +18,7 @@ from tagwire.text_format import count
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import Seconds, VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
-from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.input.files import InputError, read_bytes
 from tagwire_cli.output.echo import say
 from tagwire_workbench.fuzzing.framing import framing_options
 

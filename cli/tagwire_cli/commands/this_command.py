@@ -1,16 +1,57 @@
-"""`tagwire completion`: print a completion script for a shell."""
+"""The commands about `tagwire` itself: its help, its engine, and completion scripts for shells."""
+
+from collections.abc import Sequence
 
 import click
 from click.shell_completion import get_completion_class
 
+import tagwire
 from tagwire.errors import TagwireError
 from tagwire_cli.output.echo import say
+
+
+@click.command("help")
+@click.argument("names", nargs=-1, metavar="[COMMAND...]")
+@click.pass_context
+def help(ctx: click.Context, names: Sequence[str]) -> None:
+    """Print the help of COMMAND, or of tagwire itself.
+
+    \b
+    Examples:
+      tagwire help
+      tagwire help decode
+      tagwire help log dump
+    """
+    context = ctx.find_root()
+    for name in names:
+        group = context.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{context.command_path} has no subcommands; unexpected argument {name!r}")
+        _, found, _ = group.resolve_command(context, [name])
+        if found is None:  # click returns None for a word that looks like an option, such as --json
+            raise click.UsageError(f"{name!r} is not a command")
+        context = click.Context(found, info_name=name, parent=context)
+    say(context.get_help(), lines=True)
+
+
+@click.command("engine")
+def engine() -> None:
+    """Print the engine in use, python or native.
+
+    The environment variable TAGWIRE_ENGINE (native or python) selects one.
+
+    \b
+    Examples:
+      tagwire engine
+      TAGWIRE_ENGINE=python tagwire engine
+    """
+    say(tagwire.engine())
 
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
+def completion(ctx: click.Context, shell: str) -> None:
     """Print the completion script for a shell.
 
     The script completes commands, options, messages, versions, rules and formats.

@@ -10,7 +10,7 @@ from tagwire_cli.app import app
 from tagwire_cli.command_table import DOCUMENTATION, FINE, FOUND, USAGE
 from tagwire_cli.commands.spark import SPARK_COMMANDS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in SPARK_COMMANDS)}
