@@ -34,7 +34,7 @@ def _run() -> None:
 
         sys.stdout.write(f"tagwire, version {__version__}\n")
         return
-    from tagwire.extras import missing_extra
+    from tagwire.errors import MissingExtraError
     from tagwire_cli.app import app
     from tagwire_cli.output.echo import say_error
 
@@ -50,7 +50,7 @@ def _run() -> None:
         library = (error.name or "").partition(".")[0]
         if library not in _EXTRAS:
             raise
-        say_error(str(missing_extra(library, _EXTRAS[library])))
+        say_error(str(MissingExtraError(library, _EXTRAS[library])))
         sys.exit(2)
 
 

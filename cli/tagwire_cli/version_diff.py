@@ -26,8 +26,8 @@ from tagwire.layout import (
 from tagwire.message.field_table import layout_of
 
 if TYPE_CHECKING:
+    from tagwire.frames.message_index import Spans
     from tagwire.frames.registry import Registry
-    from tagwire.frames.releases import Spans
     from tagwire.layout import Item, StructLayout
     from tagwire.message import Message, Struct
 

@@ -15,14 +15,14 @@ Spark finds both sources by name; nothing needs to be registered. docs/spark.md 
 Spark Connect. Requires the extra `spark`.
 """
 
-from tagwire.extras import MissingExtraError, required
+from tagwire.errors import MissingExtraError
+from tagwire.lazy import required
 
 for _library in ("pyarrow", "pyspark"):
     _module = required(_library, "spark")
 
 if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # the cluster's PySpark may be older
-    _text = f"expected PySpark 4.2 or later, got {_module.__version__}; run pip install 'tagwire[spark]'"
-    raise MissingExtraError(_text, name="pyspark")
+    raise MissingExtraError("pyspark", "spark", f"expected PySpark 4.2 or later, got {_module.__version__}")
 
 # ruff: noqa: E402 - imported only after the checks above
 from tagwire_spark.columns.dataframes import decode_messages, in_log_order

@@ -10,8 +10,14 @@ from typing import Any, Final
 
 from pyspark.errors import PySparkException
 
-from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
-from tagwire.extras import MissingExtraError
+from tagwire.errors import (
+    DecodeError,
+    EncodeError,
+    MissingExtraError,
+    SchemaError,
+    TagwireError,
+    UnsupportedVersionError,
+)
 from tagwire.log import LogPathError
 from tagwire.log.errors import LogReadError
 from tagwire.log.errors import unreadable as unreadable_file

@@ -24,9 +24,9 @@ from tagwire.lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire import captures, connection, sasl
-    from tagwire.connection import AnswerError, PeerConnectionError
-    from tagwire.drivers.asynchronous import connect_async
-    from tagwire.drivers.blocking import connect
+    from tagwire.asyncio_connection import connect_async
+    from tagwire.blocking_connection import connect
+    from tagwire.connection import PeerConnectionError
     from tagwire.errors import (
         DecodeError,
         EncodeError,
@@ -41,12 +41,13 @@ if TYPE_CHECKING:
     from tagwire.explain.nodes import Node
     from tagwire.explain.text import annotate, parse_annotated
     from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+    from tagwire.frames.error_codes import AnswerError
     from tagwire.frames.frame_headers import Frame
     from tagwire.frames.message_index import UnknownMessageError
     from tagwire.frames.negotiation import NoCommonVersionError, negotiate
     from tagwire.frames.registry import Registry
     from tagwire.frames.splitter import FrameSplitter
-    from tagwire.guessing.candidates import Candidate, Guess, guess
+    from tagwire.guessing import Candidate, Guess, guess
     from tagwire.interpreter.schema import Field, Schema
     from tagwire.layout.structs import Layout
     from tagwire.limits import Limits
@@ -115,10 +116,10 @@ __all__ = [
 
 _MODULES = {
     "tagwire.captures": ("captures",),
-    "tagwire.connection": ("AnswerError", "PeerConnectionError", "connection"),
+    "tagwire.connection": ("PeerConnectionError", "connection"),
     "tagwire.sasl": ("sasl",),
-    "tagwire.drivers.asynchronous": ("connect_async",),
-    "tagwire.drivers.blocking": ("connect",),
+    "tagwire.asyncio_connection": ("connect_async",),
+    "tagwire.blocking_connection": ("connect",),
     "tagwire.errors": (
         "DecodeError",
         "EncodeError",
@@ -133,12 +134,13 @@ _MODULES = {
     "tagwire.explain.text": ("annotate", "parse_annotated"),
     "tagwire.explain.nodes": ("Node",),
     "tagwire.explain.trace": ("Trace", "trace", "trace_request", "trace_response"),
+    "tagwire.frames.error_codes": ("AnswerError",),
     "tagwire.frames.frame_headers": ("Frame",),
     "tagwire.frames.negotiation": ("NoCommonVersionError", "negotiate"),
     "tagwire.frames.message_index": ("UnknownMessageError",),
     "tagwire.frames.registry": ("Registry",),
     "tagwire.frames.splitter": ("FrameSplitter",),
-    "tagwire.guessing.candidates": ("Candidate", "Guess", "guess"),
+    "tagwire.guessing": ("Candidate", "Guess", "guess"),
     "tagwire.interpreter.schema": ("Field", "Schema"),
     "tagwire.layout.structs": ("Layout",),
     "tagwire.limits": ("Limits",),

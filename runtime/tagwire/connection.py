@@ -15,19 +15,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from tagwire import __version__
 from tagwire.errors import EncodeError, TagwireError
+from tagwire.frames import negotiation
+from tagwire.frames.error_codes import AnswerError
 from tagwire.frames.frame_headers import check_kind
-from tagwire.frames.negotiation import announced_versions, announcement_of, best_version, drops_nothing
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
@@ -37,19 +36,14 @@ Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
 """The steps that the code with the socket carries out: send bytes, wait for the response to a request (`Sent`), or
 pause for a number of seconds. The last step is `Done`."""
 
-_SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
 """The maximum number of version requests."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
-_MOST_SHOWN: Final = 3
 _MOST_WAITING: Final = 64
 """If more requests than this are unanswered, `Connection.asking_all` waits for a response before it sends the next."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
-"""The first bytes that peers send in other protocols, with hints for error messages.
-
-Read as a frame size, these bytes exceed the limit. The error for this size then includes the hint.
-"""
+"""The first bytes of other protocols, with hints for the error: read as a frame size, these bytes exceed the limit."""
 
 
 class UnusableConnectionError(TagwireError):
@@ -58,16 +52,6 @@ class UnusableConnectionError(TagwireError):
 
 class PeerConnectionError(UnusableConnectionError):
     """Raised if a peer can't be reached, does not answer in time, or has closed the connection."""
-
-
-class AnswerError(TagwireError):
-    """Raised for a response with error codes. `errors` lists them with their paths; `answer` is the whole response."""
-
-    def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
-        more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
-        super().__init__(f"{answer.NAME}: {', '.join(map(str, errors[:_MOST_SHOWN]))}{more}")
-        self.answer = answer
-        self.errors = tuple(errors)
 
 
 class RequestInfo(NamedTuple):
@@ -182,7 +166,7 @@ class Connection(_Side):
         self._pairing = Pairing[Sent](registry)
         self._next_id = 0
         self._header_names = registry.request_header.__slots__
-        self._announcement = announcement_of(registry)
+        self._announcement = negotiation.announcement_of(registry)
 
     @property
     def has_versions(self) -> bool:
@@ -247,10 +231,7 @@ class Connection(_Side):
         if self.has_versions or self._announcement is None:
             return None
         cls = self.registry[self._announcement.request]
-        version = best_version(cls, self._peer_versions(cls))
-        names = {row.name for row in cls.FIELDS}
-        request: Any = cls(**{name: value for name, value in _SOFTWARE.items() if name in names})
-        return self.send(request.for_version(version).message, version)
+        return self.send(*negotiation.version_request(cls, self._peer_versions(cls)))
 
     def negotiating(self) -> Steps:
         """Yield the steps that ask for the peer's versions, unless they are known.
@@ -262,7 +243,7 @@ class Connection(_Side):
             if data is None:
                 break
             response = yield from self._exchanging(data)
-            if not self.has_versions and not (rest and self._is_fallback(response)):
+            if not self.has_versions and not (rest and negotiation.is_fallback(response)):
                 raise AnswerError(response, self.registry.errors(response))
         yield Done(None)
 
@@ -318,15 +299,15 @@ class Connection(_Side):
         usual = self._usual_versions.get(cls)
         if usual is None:
             check_kind(request, None, "request")
-            version = best_version(cls, self._peer_versions(cls))
+            version = negotiation.best_version(cls, self._peer_versions(cls))
             # The search for values that would be lost is slow. Skip it if encoding raises an error for each of them.
-            usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
+            usual = self._usual_versions[cls] = version if negotiation.drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
                 return usual, self._encoded(request, usual)
             except EncodeError:  # this version can't represent a value
                 pass
-        version = best_version(request, self._peer_versions(cls))
+        version = negotiation.best_version(request, self._peer_versions(cls))
         return version, self._encoded(request, version)
 
     def _encoded(self, request: Message, version: int) -> bytes:
@@ -355,22 +336,11 @@ class Connection(_Side):
         request.response = found.message
         how = self._announcement
         if how is not None and how.request == cls.NAME:
-            self._announced(answer, announced_versions(how, found.message))
+            self.versions.update(negotiation.announced_versions(how, found.message))
+            self._usual_versions.clear()
+            has_error = bool(getattr(found.message, found.message.FIELDS[0].name))
+            self._has_announced = self._has_announced or not (has_error or negotiation.is_fallback(found.message))
         return answer
-
-    def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
-        is_fallback = self._is_fallback(answer.message)
-        key = type(answer.request.message).API_KEY
-        if is_fallback and key is not None and key not in versions:
-            versions = {**versions, key: Versions(0, 0)}  # KIP-511: all peers support version 0 of the version request
-        self.versions.update(versions)
-        self._usual_versions.clear()
-        error = getattr(answer.message, answer.message.FIELDS[0].name)
-        self._has_announced = self._has_announced or (not is_fallback and not error)
-
-    def _is_fallback(self, response: Message) -> bool:
-        fallback = type(response).FALLBACK
-        return fallback is not None and getattr(response, response.FIELDS[0].name) == fallback[1]
 
 
 class ServerConnection(_Side):

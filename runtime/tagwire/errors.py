@@ -1,8 +1,9 @@
 """The exceptions of tagwire, in one class hierarchy, grouped by cause.
 
 `SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError` for invalid values, `DecodeError`
-for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. The text of each error
-says what is wrong and where, what was found, and what was expected.
+for invalid bytes, `UnsupportedVersionError` for versions that a message does not have, and `MissingExtraError` for
+optional libraries that are not installed. The text of each error says what is wrong and where, what was found, and what
+was expected.
 """
 
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "LimitError",
+    "MissingExtraError",
     "SchemaError",
     "SpecError",
     "TagwireError",
@@ -30,6 +32,15 @@ class TagwireError(Exception):
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__
+
+
+class MissingExtraError(TagwireError, ImportError):
+    """Raised if an optional library is not installed, or is too old, as `problem` says. The text has the remedy."""
+
+    def __init__(self, library: str, extra: str, problem: str = "") -> None:
+        problem = problem or f"{library} is not installed"
+        super().__init__(f"{problem}; install it with: pip install 'tagwire[{extra}]'")
+        self.name = library
 
 
 class VersionsError(TagwireError, ValueError):

@@ -1,4 +1,8 @@
-"""Load a package's names on first use, so that importing the package is fast."""
+"""Imports that happen late or not at all: names of packages, optional libraries, and `typing.Generic`.
+
+`import tagwire` is fast because a package's names are loaded on first use (`lazy_names`). Optional libraries are also
+imported on first use (`required`). If one is missing, the error names the extra that installs it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,22 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, Generic
+else:
+    from types import GenericAlias
+
+    class Generic:
+        """Replaces `typing.Generic`, which is slow to import, for parameters that matter only to type checkers.
+
+        At run time, a parameter may be anything, such as a class name: generated requests extend
+        `Message["RequestHeader"]`.
+        """
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+__all__ = ["Generic", "lazy_names", "no_attribute", "required"]
 
 
 def no_attribute(package: str, name: str) -> AttributeError:
@@ -37,3 +57,13 @@ def lazy_names(
         return sorted({*namespace, *module_of})
 
     return load, names
+
+
+def required(module: str, extra: str) -> Any:
+    """Import and return a module. Raises MissingExtraError if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        from tagwire.errors import MissingExtraError
+
+        raise MissingExtraError(module.partition(".")[0], extra) from error

@@ -4,12 +4,11 @@ import pickle
 import pytest
 
 import tagwire
+from tagwire.errors import MissingExtraError
 from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in tagwire.__all__ if name.endswith("Error") and name != "TagwireError"]
-)
+@pytest.mark.parametrize("name", [name for name in tagwire.__all__ if name.endswith("Error")])
 def test_all_errors_are_tagwire_errors(name: str) -> None:
     assert issubclass(getattr(tagwire, name), tagwire.TagwireError)
 
@@ -65,6 +64,7 @@ ERRORS = [
     tagwire.SpecError("two", file="a.json", line=3, column=5, rule="TW101", problems=["one", "two"]),
     tagwire.VersionsError("no range"),
     tagwire.SchemaError("no schema"),
+    MissingExtraError("dpkt", "pcap"),
 ]
 
 

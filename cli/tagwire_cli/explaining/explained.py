@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import BYTES_A_LINE, Row, annotated_lines, column_widths
 from tagwire.explain.trace import Trace
-from tagwire.guessing.candidates import Candidate, Guess
+from tagwire.guessing import Candidate, Guess
 from tagwire.text_format import printable
 from tagwire_cli.output.echo import is_coloured
 from tagwire_cli.output.tables import note_left_out, write_bytes

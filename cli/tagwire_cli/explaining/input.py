@@ -13,7 +13,7 @@ import click
 
 from tagwire.captures import CapturedFrame, capture_kind
 from tagwire.errors import DecodeError
-from tagwire.frames.packets import tcp_segment
+from tagwire.frames.pcap import tcp_segment
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire.log.directory import partition_folders

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import click
 
 from tagwire.captures import UNKNOWN_API, CapturedFrame, CaptureError, capture_kind
-from tagwire.errors import DecodeError, TagwireError
+from tagwire.errors import DecodeError, MissingExtraError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
-from tagwire.extras import MissingExtraError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.registry import Registry
-from tagwire.guessing.candidates import guess
+from tagwire.guessing import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
 from tagwire_cli.explaining.explained import Explained, explained

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.captures import CaptureError, capture_kind, frames_of_stream, paired, unzipped
 from tagwire.errors import TagwireError
-from tagwire.frames.packets import tcp_segments
+from tagwire.frames.pcap import tcp_segments
 from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.files import InputError, note_empty, read_bytes
 from tagwire_cli.input.filters import frame_test

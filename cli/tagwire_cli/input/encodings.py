@@ -23,7 +23,7 @@ from typing import Final
 import click
 
 from tagwire.captures import capture_kind
-from tagwire.extras import MissingExtraError
+from tagwire.errors import MissingExtraError
 from tagwire.log.names import log_file
 from tagwire.wire.checksums import checksum
 from tagwire_cli.input.files import HEX_HINT, InputError, from_hex, looks_like_hex, open_input

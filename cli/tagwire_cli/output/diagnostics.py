@@ -19,8 +19,7 @@ from urllib.parse import quote
 import click
 
 import tagwire
-from tagwire.errors import SpecError, TagwireError
-from tagwire.extras import MissingExtraError
+from tagwire.errors import MissingExtraError, SpecError, TagwireError
 from tagwire.text_format import count, printable, printable_json
 from tagwire_cli.output.echo import is_coloured, say, say_error
 from tagwire_cli.output.tables import write_json

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagwire.frames.releases import releases_text
+from tagwire.frames.message_index import releases_text
 from tagwire.text_format import count
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
@@ -58,7 +58,7 @@ class PackageView:
     Requests without a description are left out.
     """
     releases: tuple[tuple[str, str], ...]
-    """The name and history of each message (see `tagwire.frames.releases`). Empty if the specs have no history."""
+    """The name and history of each message (see `tagwire.frames.message_index`). Empty if the specs have no history."""
     releases_doc: str
 
 
@@ -96,7 +96,7 @@ def package_view(
         api_keys=tuple((name, key) for key, name, _ in keys),
         api_key_docs={name: doc for _, name, doc in keys if doc},
         releases=tuple(_releases(entries, history)) if history else (),
-        releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.frames.releases`.",
+        releases_doc=f"Which releases have which versions of the messages of {package}: see `Registry.releases`.",
     )
 
 

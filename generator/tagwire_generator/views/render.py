@@ -33,7 +33,7 @@ import jinja2
 from black.parsing import InvalidInput
 
 from tagwire.errors import SpecError
-from tagwire.extras import required
+from tagwire.lazy import required
 from tagwire_generator.message_classes import format_class, message_class
 from tagwire_generator.model import MessageSpec, MessageSummary
 from tagwire_generator.model.register_spec import RegisterSpec

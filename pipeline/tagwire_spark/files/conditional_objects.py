@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
 
-from tagwire.extras import required
+from tagwire.lazy import required
 from tagwire_spark.files.store import retried
 
 _AT_ONCE: Final = 8

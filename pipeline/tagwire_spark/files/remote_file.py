@@ -17,7 +17,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
-from tagwire.extras import required
+from tagwire.lazy import required
 from tagwire.log import LogPathError
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.indexes import IndexLookup

@@ -16,7 +16,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from tagwire.extras import required
+from tagwire.lazy import required
 from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.errors import is_folder
 from tagwire.log.file_bytes import FileBytes, file_status, open_file

@@ -13,7 +13,7 @@ from random import random
 from typing import Any, Final, TypeVar
 
 from tagwire.errors import TagwireError
-from tagwire.extras import required
+from tagwire.lazy import required
 from tagwire_spark.errors import PipelineError
 
 _T = TypeVar("_T")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
-from tagwire.extras import required
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import fresh
+from tagwire.lazy import required
 from tagwire.text_format import got, near
 from tagwire.wire.wire_type import Unfit
 

@@ -1,16 +1,20 @@
-"""Find the error codes in a response, and the path of each."""
+"""The error codes in a response, each with its path, and the exception for a response that has some."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tagwire.frames.registry import Registry
     from tagwire.message.field_table import FieldRow
     from tagwire.message.register import Register
     from tagwire.message.struct_class import Struct
+
+_MOST_SHOWN: Final = 3
 
 
 class ErrorFound(NamedTuple):
@@ -31,6 +35,16 @@ class ErrorFound(NamedTuple):
     def __str__(self) -> str:
         suffix = f": {self.message}" if self.message else ""
         return f"{self.path}: {self.code} ({int(self.code)}){suffix}"
+
+
+class AnswerError(TagwireError):
+    """Raised for a response with error codes. `errors` lists them with their paths; `answer` is the whole response."""
+
+    def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
+        more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+        super().__init__(f"{answer.NAME}: {', '.join(map(str, errors[:_MOST_SHOWN]))}{more}")
+        self.answer = answer
+        self.errors = tuple(errors)
 
 
 def error_register(registry: Registry) -> type[Register] | None:

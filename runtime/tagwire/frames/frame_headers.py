@@ -1,20 +1,62 @@
-"""Make the header of a request or response, or check the header that the caller passes."""
+"""Frames, and their headers: make the header of a request or response, or check the header that the caller passes."""
 
 from __future__ import annotations
 
-from tagwire.errors import EncodeError
-from tagwire.generics import Generic
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.lazy import Generic
 from tagwire.message.declarations import attributes_of
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypedDict
 
+    from typing_extensions import TypeVar, Unpack  # never imported at run time; type checkers bundle it
+
+    from tagwire.limits import Limits
     from tagwire.message.base import Message
 
+    M = TypeVar("M", default=Any)
+    H = TypeVar("H", default=Any)
+
+    class DecodeOptions(TypedDict):
+        """The decoding options of `Message.decode`. At run time it is a plain dict, because `typing` loads slowly."""
+
+        strict: bool
+        views: bool
+        limits: Limits
+        gc: bool
+
+else:
+    M, H = "M", "H"
 
 _NAMES = ("request_api_key", "request_api_version")
+
+
+class Frame(Generic[M, H]):
+    """A decoded frame: the header (None for a record), the message, and its version.
+
+    `Frame[M, H]` tells type checkers the classes of message and header. A class that is known only after decoding is
+    Any. A tombstone (a record with a null value) has no message, and its version is -1: see
+    `tagwire.frames.record_frames`.
+    """
+
+    __slots__ = ("header", "message", "version")
+    __match_args__ = ("header", "message", "version")
+
+    def __init__(self, header: H, message: M, version: int) -> None:
+        self.header = header
+        self.message = message
+        self.version = version
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Frame):
+            return NotImplemented
+        return (self.header, self.message, self.version) == (other.header, other.message, other.version)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Frame(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
@@ -38,6 +80,17 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
 def _has(cls: type[Message], header_version: int, name: str) -> bool:
     return any(row.name == name and header_version in row.versions for row in cls.FIELDS)
+
+
+def check_names_request(cls: type[Message]) -> None:
+    """Raise DecodeError unless every header version begins with the API key and version of the request."""
+    if not names_request(cls):
+        expected = (
+            "a header whose versions all begin with the int16 fields request_api_key and request_api_version; "
+            "instead, decode the header and the message with their classes"
+        )
+        found = "a header without the API key and version of its request"
+        raise unreadable("RequestHeader", None, "", 0, found, expected)
 
 
 def names_request(cls: type[Message]) -> bool:
@@ -115,39 +168,16 @@ def _rejection(message: Message, version: int | None, reason: str) -> EncodeErro
     return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 
-if TYPE_CHECKING:
-    from typing import Any
+def read_rest(cls: type[Message], data: Any, version: int, start: int, **options: Unpack[DecodeOptions]) -> Message:
+    """Decode the message from `start` to the end of `data`. Offsets in a DecodeError count from the start of `data`."""
+    message, end = cls.decode_from(data, version, start, **options)
+    left = memoryview(data).nbytes - end
+    if left and options["strict"]:
+        found = f"{left} byte{'' if left == 1 else 's'} after the message"
+        raise unreadable(cls.NAME, version, "", end, found, "the end of the data")
+    return message
 
-    from typing_extensions import TypeVar  # never imported at run time; type checkers bundle it
 
-    M = TypeVar("M", default=Any)
-    H = TypeVar("H", default=Any)
-else:
-    M, H = "M", "H"
-
-
-class Frame(Generic[M, H]):
-    """A decoded frame: the header (None for a record), the message, and its version.
-
-    `Frame[M, H]` tells type checkers the classes of message and header. A class that is known only after decoding is
-    Any. A tombstone (a record with a null value) has no message, and its version is -1: see
-    `tagwire.frames.record_frames`.
-    """
-
-    __slots__ = ("header", "message", "version")
-    __match_args__ = ("header", "message", "version")
-
-    def __init__(self, header: H, message: M, version: int) -> None:
-        self.header = header
-        self.message = message
-        self.version = version
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Frame):
-            return NotImplemented
-        return (self.header, self.message, self.version) == (other.header, other.message, other.version)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Frame(header={self.header!r}, message={self.message!r}, version={self.version})"
+def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
+    """Return a DecodeError for a frame that has unexpected bytes at `offset`."""
+    return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

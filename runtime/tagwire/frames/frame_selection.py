@@ -8,8 +8,7 @@ single row.
 from __future__ import annotations
 
 from tagwire.errors import DecodeError, EncodeError
-from tagwire.frames.frame_headers import check_header
-from tagwire.frames.registry import unreadable
+from tagwire.frames.frame_headers import check_header, unreadable
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import SelectionError
 from tagwire.selection.selection import DROP, Selection, misfit, row_of

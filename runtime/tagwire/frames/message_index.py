@@ -1,24 +1,35 @@
-"""The message classes of a package, by name and by API key. Their modules are imported on first use."""
+"""The message classes of a package, by name and by API key, and the releases that have their versions.
+
+The modules of messages are imported on first use. A package whose specs came from several releases also has a generated
+module `releases`, with a string for each message:
+
+    "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
+
+Each entry has a version range, then the first and last release in which these versions have the same definition. If
+a version occurs in two entries, its definition was changed between these two spans of releases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from sys import modules
 
 from tagwire.errors import TagwireError
 from tagwire.lazy import no_attribute
+from tagwire.versions import Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tagwire._engine import FramePlan
-    from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
 
 Index = dict[str, tuple[str, str, "int | None", str]]
 """A dict from message names to tuples: the name of the message's module, and its KIND, API_KEY and COMPONENT."""
+Spans = tuple[tuple[str, str], ...]
+"""Spans of releases, as (first, last), oldest first. Within a span, a message version's definition stays the same."""
 
 
 class UnknownMessageError(TagwireError, LookupError):
@@ -142,13 +153,11 @@ class MessageIndex:
         return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     def releases(self, name: str) -> dict[int, Spans]:
-        """Return, for each version of a message, the releases that have this version: see `tagwire.frames.releases`.
+        """Return, for each version of a message, the releases that have this version: see `Spans`.
 
         The result is empty if the package's specs do not come from releases. Raises UnknownMessageError if the package
         has no such message.
         """
-        from tagwire.frames.releases import parse_releases
-
         name = self[name].NAME
         try:
             module = import_module(f"{self.package}.releases")
@@ -163,3 +172,27 @@ class MessageIndex:
 
 def _scope(kind: str, component: str) -> str:
     return "" if kind in ("request", "response") else component
+
+
+def releases_text(versions: Mapping[int, Spans]) -> str:
+    """Return the release history of a message as a string.
+
+    Consecutive versions that occur in the same releases form a range.
+    """
+    runs: list[tuple[int, int, Spans]] = []
+    for version, spans in sorted(versions.items()):
+        if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:
+            runs[-1] = (runs[-1][0], version, spans)
+        else:
+            runs.append((version, version, spans))
+    return "; ".join(f"{Versions(low, high)} {first} {last}" for low, high, spans in runs for first, last in spans)
+
+
+def parse_releases(text: str) -> dict[int, Spans]:
+    """Parse a string made by `releases_text`. Return a dict from versions to spans of releases (see `Spans`)."""
+    found: dict[int, Spans] = {}
+    for part in text.split("; "):
+        versions, first, last = part.split(" ")
+        for version in Versions.parse(versions):
+            found[version] = (*found.get(version, ()), (first, last))
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire import __version__
 from tagwire.errors import UnsupportedVersionError
 from tagwire.layout.types import nested_struct
 from tagwire.versions import NONE, Versions
@@ -118,6 +119,7 @@ class Announcement(NamedTuple):
     highest: str
 
 
+_SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key", "min_version", "max_version"),)
 
 
@@ -140,13 +142,35 @@ def announcing_message(how: Announcement, registry: Registry, offered: Mapping[i
     return cls(**{how.entries: entries})
 
 
-def announced_versions(how: Announcement, response: Message) -> dict[int, Versions]:
-    """Return the versions that a response announces, as a dict from API keys to version ranges."""
+def version_request(cls: type[Message], theirs: Versions) -> tuple[Message, int]:
+    """Return a request for the peer's versions, and the version to send it in.
 
-    return {
-        getattr(entry, how.api_key): Versions(max(getattr(entry, how.lowest), 0), getattr(entry, how.highest))
+    `theirs` are the versions of this request that the peer is known or assumed to support.
+    """
+    version = best_version(cls, theirs)
+    names = {row.name for row in cls.FIELDS}
+    request: Any = cls(**{name: value for name, value in _SOFTWARE.items() if name in names})
+    return request.for_version(version).message, version
+
+
+def announced_versions(how: Announcement, response: Message) -> dict[int, Versions]:
+    """Return the versions that a response announces, as a dict from API keys to version ranges.
+
+    A fallback response may leave out its own API. All peers support version 0 of this API (KIP-511), so it is added.
+    """
+    found: dict[int, Versions] = {
+        getattr(entry, how.api_key): _versions(getattr(entry, how.lowest), getattr(entry, how.highest))
         for entry in getattr(response, how.entries)
     }
+    if response.API_KEY is not None and is_fallback(response):
+        found.setdefault(response.API_KEY, Versions(0, 0))
+    return found
+
+
+def is_fallback(response: Message) -> bool:
+    """Return whether a response is the answer to a request in a version that the peer does not support."""
+    fallback = response.FALLBACK
+    return fallback is not None and bool(getattr(response, response.FIELDS[0].name) == fallback[1])
 
 
 def fallback_message(

@@ -13,9 +13,8 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 
 from __future__ import annotations
 
-from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
-from tagwire.frames.frame_headers import Frame
-from tagwire.frames.registry import Registry, read_rest
+from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.frames.frame_headers import Frame, read_rest, unreadable
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
@@ -24,19 +23,11 @@ from tagwire.wire.types import WIRE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final, TypedDict
+    from typing import Any, Final
 
-    from tagwire.limits import Limits
+    from tagwire.frames.frame_headers import DecodeOptions
+    from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
-
-    class DecodeOptions(TypedDict):
-        """The decoding options of `Message.decode`. At run time it is a plain dict, because `typing` loads slowly."""
-
-        strict: bool
-        views: bool
-        limits: Limits
-        gc: bool
-
 
 COORDINATOR_LOGS: Final = ("group", "transaction", "share")
 METADATA_LOGS: Final = ("cluster", "remote-log")
@@ -147,14 +138,16 @@ class _Record:
     def metadata(self) -> Frame:
         frame, start = self.read(_METADATA)
         if frame["frame_version"] != FRAME_VERSION:
-            raise self.unreadable(_METADATA, "frame_version", 0, str(frame["frame_version"]), str(FRAME_VERSION))
+            raise unreadable(_METADATA.name, None, "frame_version", 0, str(frame["frame_version"]), str(FRAME_VERSION))
         cls = self.known("metadata", frame["api_key"], "api_key", 1)
         return self.body(cls, frame["version"], start)
 
     def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
         """Read the record's prefix. Return the prefix's fields, and the offset at which the body begins."""
         if self.data is None:
-            raise self.unreadable(layout, "", 0, "null", "bytes (only the value of a coordinator record can be null)")
+            raise unreadable(
+                layout.name, None, "", 0, "null", "bytes (only the value of a coordinator record can be null)"
+            )
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.options["strict"], limits=self.options["limits"])
         return reader.message(whole=False), reader.pos
 
@@ -167,16 +160,11 @@ class _Record:
         except UnknownMessageError:
             layout = _KEY if kind == "coordinator-key" else _METADATA
             keys = self.registry.keys(kind, self.log)
-            raise self.unreadable(
-                layout, path, offset, f"{api_key}", f"a record type of the {self.log!r} log ({keys})"
+            raise unreadable(
+                layout.name, None, path, offset, f"{api_key}", f"a record type of the {self.log!r} log ({keys})"
             ) from None
 
     def body(self, cls: type[Message], version: int, start: int) -> Frame:
         if version not in cls.VERSIONS:
             raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
         return Frame(None, read_rest(cls, self.data, version, start, **self.options), version)
-
-    def unreadable(self, layout: Layout, path: str, offset: int, found: str, expected: str) -> DecodeError:
-        return DecodeError(
-            message_name=layout.name, version=None, path=path, offset=offset, found=found, expected=expected
-        )

@@ -10,9 +10,18 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tagwire.errors import DecodeError, UnsupportedVersionError
-from tagwire.frames.frame_headers import Frame, check_class, check_kind, completed_header, made_header, names_request
+from tagwire.frames.frame_headers import (
+    Frame,
+    check_class,
+    check_kind,
+    check_names_request,
+    completed_header,
+    made_header,
+    read_rest,
+    unreadable,
+)
 from tagwire.frames.message_index import MessageIndex, UnknownMessageError
-from tagwire.generics import Generic
+from tagwire.lazy import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import engine_methods, first_use
 from tagwire.wire.buffers import as_bytes, held
@@ -26,8 +35,8 @@ if TYPE_CHECKING:
 
     from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound
+    from tagwire.frames.frame_headers import DecodeOptions
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
-    from tagwire.frames.record_frames import DecodeOptions
     from tagwire.message.base import Message
 
     M = TypeVar("M", bound=Message)
@@ -115,14 +124,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """
         header = self.request_header
         if not self._header_names_request:
-            if not names_request(header):
-                expected = (
-                    "a header whose versions all begin with the int16 fields request_api_key and request_api_version; "
-                    "instead, decode the header and the message with their classes"
-                )
-                raise unreadable(
-                    "RequestHeader", None, "", 0, "a header without the API key and version of its request", expected
-                )
+            check_names_request(header)
             self._header_names_request = True
         start = as_bytes(data)[:4]
         if len(start) < 4:
@@ -394,18 +396,3 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         from tagwire.frames.record_frames import decode_record
 
         return decode_record(self, data, log, key, {"strict": strict, "views": views, "limits": limits, "gc": gc})
-
-
-def read_rest(cls: type[Message], data: Any, version: int, start: int, **options: Unpack[DecodeOptions]) -> Message:
-    """Decode the message from `start` to the end of `data`. Offsets in a DecodeError count from the start of `data`."""
-    message, end = cls.decode_from(data, version, start, **options)
-    left = memoryview(data).nbytes - end
-    if left and options["strict"]:
-        found = f"{left} byte{'' if left == 1 else 's'} after the message"
-        raise unreadable(cls.NAME, version, "", end, found, "the end of the data")
-    return message
-
-
-def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
-    """Return a DecodeError for a frame that has unexpected bytes at `offset`."""
-    return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

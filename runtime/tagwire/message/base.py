@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 
 from tagwire.errors import UnsupportedVersionError
-from tagwire.generics import Generic
+from tagwire.lazy import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import FirstUse, engine_methods, first_use, inherit_calls, message_calls
 from tagwire.message.struct_class import Struct, owned, same

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from sys import modules
 
-from tagwire.generics import Generic
+from tagwire.lazy import Generic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

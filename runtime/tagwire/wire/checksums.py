@@ -11,7 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
-from tagwire.extras import required
+from tagwire.lazy import required
 
 POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
 """Maps each algorithm to its polynomial in reversed bit order: the highest bit is the coefficient of x**0."""

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from tagwire.extras import required
+from tagwire.lazy import required
 from tagwire.limits import Limits
 
 _FREE: Final = 1 << 20

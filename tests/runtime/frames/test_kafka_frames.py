@@ -7,13 +7,11 @@ import pytest
 
 import tagwire
 import tagwire_messages as messages
-from tagwire.errors import DecodeError, UnsupportedVersionError
-from tagwire_messages.api_versions_response import ApiVersion
+from tagwire.errors import UnsupportedVersionError
 
 registry = messages.registry
 
 API_VERSIONS = 18
-CONTROLLED_SHUTDOWN = 7
 
 
 @pytest.mark.parametrize(
@@ -40,9 +38,7 @@ def test_header_of_an_unknown_request() -> None:
     data = bytes.fromhex("0012 0063 00000014 0005 7261777e71 00 0472617704312e3000")
     header, end = registry.decode_header(data)
     assert (header.correlation_id, header.client_id, end) == (20, "raw~q", 16)
-    with pytest.raises(
-        UnsupportedVersionError, match="ApiVersionsRequest has no version 99; supported versions are 0-"
-    ):
+    with pytest.raises(UnsupportedVersionError, match="ApiVersionsRequest has no version 99; supported versions are"):
         registry.decode_request(data)
     seen = tagwire.trace_request(registry, data)
     assert seen.error is not None and seen.error.offset == 16
@@ -53,20 +49,6 @@ def test_the_header_of_api_versions_responses_is_always_version_0() -> None:
     cls = registry.response(API_VERSIONS)
     assert {cls.header_version(version) for version in [*cls.VERSIONS, 99]} == {0}
     assert {registry.request(API_VERSIONS).header_version(version) for version in (3, 4, 99)} == {2}
-
-
-def test_negotiation_with_versions_of_a_broker() -> None:
-    peer = messages.ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, min_version=0, max_version=9)])
-    assert tagwire.negotiate(messages.MetadataRequest, peer) == 9
-    assert tagwire.negotiate(messages.MetadataResponse, {3: (0, 99)}) == messages.MetadataResponse.LATEST_STABLE
-    with pytest.raises(tagwire.NoCommonVersionError, match="the peer does not have the API"):
-        tagwire.negotiate(messages.FetchRequest, peer)
-
-
-def test_a_trailing_byte_has_its_place_in_the_frame() -> None:
-    data = registry.encode_request(messages.MetadataRequest(topics=None), 12, correlation_id=1, client_id="c")
-    with pytest.raises(DecodeError, match=f"byte {len(data)}: found 1 byte after the message"):
-        registry.decode_request(data + b"\x00")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 import copy
 import pickle
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -12,15 +11,14 @@ import tagwire_messages
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError, negotiate
 from tagwire.message import Message
+from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 from tagwire_messages.produce_request import TopicProduceData
 
 
-def api_versions(**ranges: Any) -> SimpleNamespace:
-    keys = [
-        SimpleNamespace(api_key=int(key[1:]), min_version=low, max_version=high) for key, (low, high) in ranges.items()
-    ]
-    return SimpleNamespace(api_keys=tuple(keys))
+def api_versions(**ranges: Any) -> tagwire_messages.ApiVersionsResponse:
+    keys = [ApiVersion(api_key=int(key[1:]), min_version=low, max_version=high) for key, (low, high) in ranges.items()]
+    return tagwire_messages.ApiVersionsResponse(api_keys=keys)
 
 
 @pytest.mark.parametrize(
@@ -41,26 +39,18 @@ def test_the_highest_common_version(message: type[Message], theirs: tuple[int, i
 @pytest.mark.parametrize(
     ("message", "theirs", "text"),
     [
-        (PollRequest, (3, 5), "PollRequest: no common version: stable versions here are 0-2, the peer has 3-5"),
-        (
-            PollRequest,
-            (2, 1),
-            "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API",
-        ),
-        (
-            PollRequest,
-            None,
-            "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API",
-        ),
-        (WipeRequest, (0, 5), "WipeRequest: no common version: stable versions here are none, the peer has 0-5"),
-        (SeatKey, None, "SeatKey: no common version: stable versions here are 0, the peer does not have the API"),
+        (PollRequest, (3, 5), "0-2, the peer has 3-5"),
+        (PollRequest, (2, 1), "0-2, the peer does not have the API"),
+        (PollRequest, None, "0-2, the peer does not have the API"),
+        (WipeRequest, (0, 5), "none, the peer has 0-5"),
+        (SeatKey, None, "0, the peer does not have the API"),
     ],
 )
 def test_no_common_version_names_both_ranges(message: type[Message], theirs: tuple[int, int] | None, text: str) -> None:
     peer = {} if theirs is None else {message.API_KEY: theirs}
     with pytest.raises(NoCommonVersionError) as caught:
         negotiate(message, peer)
-    assert str(caught.value) == text
+    assert str(caught.value) == f"{message.NAME}: no common version: stable versions here are {text}"
     assert isinstance(caught.value, UnsupportedVersionError)
     with pytest.raises(NoCommonVersionError):
         negotiate(message, api_versions(**({} if theirs is None else {f"k{message.API_KEY}": theirs})))

@@ -54,10 +54,8 @@ def test_a_missing_packet_costs_the_frame_that_it_belongs_to(start: int) -> None
     frames, gaps = read([syn, *packets[:3], *packets[4:]])
     assert numbers(frames) == [number for number in range(300) if number != 3]
     assert [(gap.missing, gap.skipped) for gap in gaps] == [(len(requests[3]), 0)]
-    assert (
-        str(gaps[0])
-        == f"gap in the requests: {SIZE} bytes missing, 0 bytes left out: packets are missing from the capture"
-    )
+    expected = f"gap in the requests: {SIZE} bytes missing, 0 bytes left out: packets are missing from the capture"
+    assert str(gaps[0]) == expected
 
 
 def test_responses_are_found_again_by_the_ids_of_their_requests() -> None:

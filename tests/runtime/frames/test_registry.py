@@ -75,9 +75,7 @@ def test_an_empty_registry() -> None:
     empty = Registry("none", {})
     assert empty.names() == []
     for name in ("request_header", "response_header"):
-        with pytest.raises(
-            UnknownMessageError, match=r"none defines no Re[a-z]+Header, so it can't read or write frames"
-        ):
+        with pytest.raises(UnknownMessageError, match=r"none defines no Re\w+Header, so it can't read or write frames"):
             getattr(empty, name)
 
 
@@ -310,7 +308,7 @@ REJECTION = bytes.fromhex("00000009 0023 00000001 0001 61")
 """A response in version 0: correlation ID 9, error 35 (unsupported version), and one name, "a"."""
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 99])
 def test_fallback_response_to_an_unsupported_version(version: int) -> None:
     frame = registry.decode_response(REJECTION, 7, version)
     assert frame.version == (1 if version == 1 else 0)
@@ -323,6 +321,7 @@ def test_fallback_response_to_an_unsupported_version(version: int) -> None:
         ("00000009 0024 00000001 0001 61", 2, DecodeError),  # error code 36 instead of 35
         ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated name
         ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
+        ("00000009 0023 00000001 0001", 0, DecodeError),
         ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
         ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
     ],
@@ -331,12 +330,6 @@ def test_first_error_is_reported_if_no_fallback_fits(hex_text: str, version: int
     with pytest.raises(error) as caught:
         registry.decode_response(bytes.fromhex(hex_text), 7, version)
     assert caught.value.version == version  # type: ignore[attr-defined]
-
-
-def test_the_fallback_version_itself() -> None:
-    assert registry.decode_response(REJECTION, 7, 0).version == 0
-    with pytest.raises(DecodeError):
-        registry.decode_response(REJECTION[:-1], 7, 0)
 
 
 def test_responses_that_do_not_exist() -> None:
@@ -370,10 +363,8 @@ def test_default_headers_of_requests() -> None:
         for version in cls.VERSIONS if cls.KIND == "request" else ():
             data = messages.registry.encode_request(cls(), version)
             assert messages.registry.decode_request(data).message == cls.decode(cls().encode(version), version)
-    assert (
-        messages.registry.encode_request(messages.ControlledShutdownRequest(), 0).hex(" ", 4)
-        == "00070000 00000000 00000000"
-    )
+    data = messages.registry.encode_request(messages.ControlledShutdownRequest(), 0)
+    assert data.hex(" ", 4) == "00070000 00000000 00000000"
     with pytest.raises(EncodeError, match="client_id"):
         messages.registry.encode_request(messages.ControlledShutdownRequest(), 0, client_id="c")
 

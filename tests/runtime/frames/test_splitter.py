@@ -79,10 +79,7 @@ def test_the_largest_frame() -> None:
     [
         (b"\x00\x00", "found 2 bytes of a frame size, expected 4 bytes"),
         (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
-        (
-            stream([b"a"]),
-            "found 5 bytes of unread frames, expected none; read all frames before calling `close`",
-        ),
+        (stream([b"a"]), "found 5 bytes of unread frames, expected none; read all frames before calling `close`"),
         (b"\xff\xff\xff\xff", "found size -1"),
     ],
 )

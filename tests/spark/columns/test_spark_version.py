@@ -22,5 +22,5 @@ def test_older_pyspark_is_rejected(tmp_path: Path, version: str, is_rejected: bo
     command = [sys.executable, "-c", PROGRAM, version]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert (done.returncode != 0) is is_rejected, done.stderr
-    text = f"expected PySpark 4.2 or later, got {version}; run pip install 'tagwire[spark]'\n"
+    text = f"expected PySpark 4.2 or later, got {version}; install it with: pip install 'tagwire[spark]'\n"
     assert done.stderr.endswith(text) is is_rejected

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire.testing.peer.assertions import FieldDifference
+    from tagwire.testing.peer.journal import FieldDifference
     from tagwire_workbench.replaying.answers import Ignored
     from tagwire_workbench.replaying.player import RecordedEvent, ReplayedAnswer
 
@@ -200,7 +200,7 @@ class _Lines:
         self._shown: dict[tuple[str, tuple[FieldDifference, ...]], int] = {}
 
     def show(self, answer: "ReplayedAnswer", name: str, found: "list[FieldDifference]") -> None:
-        from tagwire.testing.peer.assertions import difference_lines
+        from tagwire.testing.peer.journal import difference_lines
 
         step = answer.step
         what = f"{step.position}, connection {step.connection or '?'}: {name} v{step.version}"

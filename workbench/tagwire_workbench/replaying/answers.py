@@ -10,7 +10,7 @@ from tagwire.message.struct_class import same
 from tagwire.records import read_batches
 from tagwire.selection.paths import NoPathError, SelectionError
 from tagwire.selection.selection import select
-from tagwire.testing.peer.assertions import FieldDifference, differences
+from tagwire.testing.peer.journal import FieldDifference, differences
 from tagwire.text_format import a_kind, shown
 from tagwire_workbench.proxy.advertised import address_structs
 from tagwire_workbench.replaying.id_mapping import IdMapping, by_key

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tagwire.errors import TagwireError
 from tagwire.message.struct_class import Struct
-from tagwire.testing.peer.assertions import MISSING, by_position
+from tagwire.testing.peer.journal import MISSING, by_position
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

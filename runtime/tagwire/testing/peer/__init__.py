@@ -17,11 +17,9 @@ from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
-    from tagwire.testing.peer.connection import PeerConnection
     from tagwire.testing.peer.journal import PeerError, PeerProblem, Received
-    from tagwire.testing.peer.mock_peer import MockPeer
-    from tagwire.testing.peer.replies import Action, Close, Reply, Send, Wait
-    from tagwire.testing.peer.rules import AnswerRule
+    from tagwire.testing.peer.mock_peer import MockPeer, PeerConnection
+    from tagwire.testing.peer.replies import Action, AnswerRule, Close, Reply, Send, Wait
 
 __all__ = [
     "Action",
@@ -40,17 +38,9 @@ __all__ = [
 
 _MODULES = {
     "tagwire.addresses": ("Address",),
-    "tagwire.testing.peer.connection": ("PeerConnection",),
     "tagwire.testing.peer.journal": ("PeerError", "PeerProblem", "Received"),
-    "tagwire.testing.peer.mock_peer": ("MockPeer",),
-    "tagwire.testing.peer.replies": (
-        "Action",
-        "Close",
-        "Reply",
-        "Send",
-        "Wait",
-    ),
-    "tagwire.testing.peer.rules": ("AnswerRule",),
+    "tagwire.testing.peer.mock_peer": ("MockPeer", "PeerConnection"),
+    "tagwire.testing.peer.replies": ("Action", "AnswerRule", "Close", "Reply", "Send", "Wait"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,26 +1,39 @@
-"""The journal of a mock peer: the received requests, in order, and the problems that occurred.
+"""The journal of a mock peer: the received requests, in order, the problems that occurred, and assertions about them.
 
 Requests are added by the server's thread and read by the test's thread. A condition variable guards the lists, so that
-a test can wait for requests.
+a test can wait for requests. A failed assertion shows what the peer really received.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple, TypeVar
 
 from tagwire.addresses import Address
 from tagwire.errors import TagwireError
-from tagwire.sensitive import showing_sensitive
-
-if TYPE_CHECKING:
-    from tagwire.message.base import Message
-
+from tagwire.message.base import Message
+from tagwire.message.declarations import attributes_of
+from tagwire.message.struct_class import Struct, same
+from tagwire.sensitive import HIDDEN, hides, showing_sensitive
+from tagwire.text_format import count, shown
 
 T = TypeVar("T")
+Expected = Message | type[Message]
+
+_CLOSEST: Final = 3
+"""The maximum number of similar requests to show."""
+_MOST: Final = 12
+_LONGEST: Final = 300
+MISSING: Final = object()
+"""Takes the place of an element that is missing in one of two compared arrays."""
+
+
+class PeerError(TagwireError):
+    """Raised if a script can't be run, or for an unsupported use of a peer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,5 +167,152 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
     return None
 
 
-class PeerError(TagwireError):
-    """Raised if a script can't be run, or for an unsupported use of a peer."""
+def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
+    """Assert that a request was received `times` times; None means at least once.
+
+    Used for `MockPeer.assert_received` and, with `times=0`, for `MockPeer.assert_not_received`.
+    """
+    __tracebackhide__ = True
+    requests = journal.requests
+    found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
+    if len(found) == times or (found and times is None):
+        return
+    what = f"{expected.NAME}{'' if version is None else f' v{version}'}"
+    number = "some" if times is None else "none" if times == 0 else times
+    lines = [f"{what}: {number} expected, {len(found) or 'none'} received"]
+    if found:
+        lines += [f"  {each}" for each in found]
+    elif isinstance(expected, Message):
+        lines += _closest(expected, version, requests)
+    raise AssertionError("\n".join([*lines, *_summary(journal)]))
+
+
+def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
+    """Return lines that show how the most similar received requests of the same class differ from `expected`."""
+    with showing_sensitive():  # test data is not secret, so sensitive values are shown
+        compared = [
+            (list(differences(expected, each.message)), each)
+            for each in requests
+            if type(each.message) is type(expected)
+        ]
+        compared.sort(key=lambda pair: (len(pair[0]), pair[1].number))
+        lines: list[str] = []
+        for differing, each in compared[:_CLOSEST]:
+            lines.append(f"  #{each.number} ({each.position}), v{each.version}:")
+            if version not in (None, each.version):
+                lines.append(f"    version  expected {version}, received {each.version}")
+            lines += [f"    {line}" for line in difference_lines(differing)]
+    return lines
+
+
+def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
+    """Assert that requests were received in this order. Used by `MockPeer.assert_order`."""
+    __tracebackhide__ = True
+    requests = iter(journal.requests)
+    before = "the start"
+    for each in expected:
+        found = next((request for request in requests if _is(request, each)), None)
+        if found is None:
+            text = f"no such {each.NAME} was received after {before}"
+            if isinstance(each, Message):
+                with showing_sensitive():
+                    text += f": {each!r}"
+            raise AssertionError("\n".join([text, *_summary(journal)]))
+        before = f"#{found.number} {found.name}"
+
+
+def check_number(journal: Journal, cls: type[Message], found: list[Received], number: int, when: str) -> None:
+    """Assert that `found` has at least `number` requests."""
+    __tracebackhide__ = True
+    if len(found) < number:
+        text = f"{count(len(found), cls.NAME)} received {when}; {number} expected"
+        raise AssertionError("\n".join([text, *_summary(journal)]))
+
+
+def check_no_problems(journal: Journal) -> None:
+    """Assert that the journal has no problems. Used by `MockPeer.assert_no_problems`."""
+    __tracebackhide__ = True
+    problems = journal.problems
+    if problems:
+        lines = [f"the mock peer had {count(len(problems), 'problem')}:", *(f"  {each}" for each in problems)]
+        raise AssertionError("\n".join(lines)) from next(filter(None, map(_unexplained, problems)), None)
+
+
+def _unexplained(problem: PeerProblem) -> BaseException | None:
+    """Return a problem's exception if a callback in the test raised it, or None if tagwire did."""
+    is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
+    return None if is_ours else problem.cause
+
+
+def _is(request: Received, expected: Expected) -> bool:
+    if isinstance(expected, type):
+        return request.name == expected.NAME
+    return bool(request.message == expected)
+
+
+def _summary(journal: Journal) -> list[str]:
+    connections: dict[int, list[str]] = {}
+    for each in journal.requests:
+        connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")
+    lines = [f"  connection {number}: {', '.join(names)}" for number, names in connections.items()]
+    received = ["received:", *lines] if lines else ["nothing was received"]
+    return [*received, *(f"problem: {each}" for each in journal.problems)]
+
+
+class FieldDifference(NamedTuple):
+    """A field whose values differ. If an array element is missing on one side, that side's text is "nothing"."""
+
+    path: str
+    expected: str
+    received: str
+
+
+Pairs = Callable[[Sequence[Any], Sequence[Any], Sequence[str]], Iterable[tuple[Any, Any]]]
+"""The type of functions that pair the elements of two arrays. The third argument has the names of the key fields."""
+
+
+def by_position(
+    expected: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()
+) -> Iterable[tuple[Any, Any]]:
+    """Pair array elements by index. The shorter array is padded with MISSING."""
+    return zip_longest(expected, received, fillvalue=MISSING)
+
+
+def differences(
+    expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = (),
+    are_equal: Callable[[Any, Any], bool] = same,
+) -> Iterator[FieldDifference]:  # fmt: skip
+    """Yield the innermost fields in which two messages or values differ, in field order. Hide sensitive values."""
+    if isinstance(expected, Struct) and type(expected) is type(received):
+        secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
+        key_names = {row.name: row.unique for row in expected.FIELDS}
+        for name in attributes_of(type(expected)):
+            inner = f"{path}.{name}" if path else name
+            one, other = getattr(expected, name), getattr(received, name)
+            if name not in secrets:
+                yield from differences(one, other, inner, pairs, key_names.get(name, ()), are_equal)
+            elif not same(one, other):
+                yield FieldDifference(inner, HIDDEN, HIDDEN)
+    elif isinstance(expected, (tuple, list)) and isinstance(received, (tuple, list)):
+        for at, (one, other) in enumerate(pairs(expected, received, keys)):
+            yield from differences(one, other, f"{path}[{at}]", pairs, (), are_equal)
+    elif expected is MISSING or received is MISSING or not are_equal(expected, received):
+        yield FieldDifference(path, _shortened(expected), _shortened(received))
+
+
+def _shortened(value: object) -> str:
+    if value is MISSING:
+        return "nothing"
+    if not isinstance(value, (Struct, dict)):
+        return shown(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
+
+
+def difference_lines(found: list[FieldDifference]) -> list[str]:
+    """Format differences as lines with aligned columns, at most a dozen."""
+    width = max((len(each.path) for each in found[:_MOST]), default=0)
+    lines = [f"{each.path:<{width}}  expected {each.expected}, received {each.received}" for each in found[:_MOST]]
+    if len(found) > _MOST:
+        lines.append(f"and {len(found) - _MOST} more fields")
+    return lines

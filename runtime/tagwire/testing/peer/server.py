@@ -1,6 +1,6 @@
 """A mock peer on sockets: an asyncio server that passes bytes to connections and carries out the resulting actions.
 
-All decisions are made in `connection`. By default, the server listens only on loopback, because a mock peer answers
+`PeerConnection` makes all decisions. By default, the server listens only on loopback, because a mock peer answers
 anyone.
 """
 

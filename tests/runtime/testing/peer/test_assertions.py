@@ -6,7 +6,7 @@ import pytest
 import tagwire_messages as kafka
 from tagwire import Message
 from tagwire.testing.peer import MockPeer, PeerConnection
-from tagwire.testing.peer.assertions import difference_lines, differences
+from tagwire.testing.peer.journal import difference_lines, differences
 from tagwire_messages.metadata_request import MetadataRequestTopic
 
 BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")

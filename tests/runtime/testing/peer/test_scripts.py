@@ -5,6 +5,7 @@ for "no tagged fields".
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -57,11 +58,8 @@ def test_bytes_may_arrive_in_pieces_of_any_size(peer: MockPeer, size: int) -> No
     connection = peer.connect()
     actions = [action for at in range(0, len(data), size) for action in connection.receive_data(data[at : at + size])]
     assert actions == [Send(bytes.fromhex("00000006 00000007 0000"))] * 3
-    assert [(each.index, each.offset) for each in peer.requests] == [
-        (1, 0),
-        (2, 24),
-        (3, 48),
-    ]  # each request takes 24 bytes: 4 for its size, 10 for the header, and 10 for the body
+    # Each request takes 24 bytes: 4 for its size, 10 for the header, and 10 for the body.
+    assert [(each.index, each.offset) for each in peer.requests] == [(1, 0), (2, 24), (3, 48)]
 
 
 def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
@@ -78,12 +76,8 @@ def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
     assert answer(connection, BEAT, 4).throttle_time_ms == 2
     first, second = seen
     assert (first.message, first.version, first.header.correlation_id) == (BEAT, 3, 7)
-    assert (second.number, second.connection, second.index, second.offset) == (
-        2,
-        2,
-        2,
-        26,
-    )  # the second request is at offset 26, after a first request of 4 (size), 10 (header) and 12 (body) bytes
+    # The second request is at offset 26, after a first request of 4 (size), 10 (header) and 12 (body) bytes.
+    assert (second.number, second.connection, second.index, second.offset) == (2, 2, 2, 26)
     assert str(second.address) == "broker.example:9092"
     assert second.frame == framed(BEAT, 4)[4:]
 
@@ -383,15 +377,13 @@ def test_a_frame_in_parts(peer: MockPeer) -> None:
     assert [isinstance(action, Wait) for action in actions] == [False, True, False, True, False, True, False]
 
 
-@pytest.mark.parametrize("split_at", [range(2, 10**12, 7), range(9, 1, -7)])
-def test_ranges_of_any_length_and_direction(peer: MockPeer, split_at: range) -> None:
+@pytest.mark.parametrize(
+    ("split_at", "offsets"),
+    [(range(2, 10**12, 7), [2, 9]), (range(9, 1, -7), [2, 9]), (range(100), [*range(1, len(V4))])],
+)
+def test_ranges_of_any_length_and_direction(peer: MockPeer, split_at: range, offsets: list[int]) -> None:
     parts = [action.data for action in faulty(peer, split_at=split_at) if isinstance(action, Send)]
-    assert parts == [V4[:2], V4[2:9], V4[9:]]
-
-
-def test_byte_by_byte(peer: MockPeer) -> None:
-    parts = [action.data for action in faulty(peer, split_at=range(100)) if isinstance(action, Send)]
-    assert parts == [V4[at : at + 1] for at in range(len(V4))]
+    assert parts == [V4[start:end] for start, end in pairwise([0, *offsets, len(V4)])]
 
 
 def test_answers_out_of_order(peer: MockPeer) -> None:
@@ -402,18 +394,12 @@ def test_answers_out_of_order(peer: MockPeer) -> None:
     assert ids == [2, 4, 1, 3, 5]
 
 
-def test_held_responses_are_sent_at_the_end(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply(OK, after=1)
-    connection = peer.connect()
-    assert connection.receive_data(framed(BEAT, 4)) == []
-    assert connection.receive_data(b"") == [Send(V4), Close()]
-
-
-def test_at_the_end_nothing_is_sent_after_a_close(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, after=5, close=True), Reply(OK, after=5)])
+@pytest.mark.parametrize("close", [False, True])
+def test_held_responses_are_sent_at_the_end_unless_one_closes(peer: MockPeer, close: bool) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, after=5, close=close), Reply(OK, after=5)])
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4) * 2) == []
-    assert connection.receive_data(b"") == [Send(V4), Close()]
+    assert connection.receive_data(b"") == [*[Send(V4)] * (1 if close else 2), Close()]
 
 
 def test_nothing_is_sent_after_a_close(peer: MockPeer) -> None:

@@ -1,4 +1,4 @@
-"""A connection in an asyncio event loop."""
+"""A connection in an asyncio event loop (`tagwire.connect_async`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from tagwire.blocking_connection import BasePeer, reaching, reason_of
 from tagwire.connection import Connection, Done, Sent, UnusableConnectionError
-from tagwire.drivers import BasePeer, reaching, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -15,7 +15,7 @@ import tagwire_messages as messages
 from tagwire.addresses import AddressError
 from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
-TLS = Path(__file__).parents[2] / "data" / "tls"
+TLS = Path(__file__).parents[1] / "data" / "tls"
 METADATA = messages.MetadataRequest(topics=None)
 BEAT = messages.HeartbeatRequest(group_id="g", member_id="m")
 

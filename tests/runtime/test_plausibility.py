@@ -1,10 +1,10 @@
-"""Check that each value costs as many bits as the rules in `tagwire.guessing.plausibility` say."""
+"""Check that each value costs as many bits as the rules in `tagwire.plausibility` say."""
 
 import pytest
 
 from tagwire.explain.trace import trace
-from tagwire.guessing.plausibility import cost_of
 from tagwire.interpreter.schema import Field, Schema
+from tagwire.plausibility import cost_of
 
 INTEGER = Schema(Field("x", "int16"))
 UUID = Schema(Field("x", "uuid"))

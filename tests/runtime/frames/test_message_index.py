@@ -2,8 +2,7 @@ import pytest
 from sample_messages import registry
 
 import tagwire_messages as messages
-from tagwire.frames.message_index import UnknownMessageError
-from tagwire.frames.releases import Spans, parse_releases, releases_text
+from tagwire.frames.message_index import Spans, UnknownMessageError, parse_releases, releases_text
 
 HISTORIES: list[tuple[dict[int, Spans], str]] = [
     ({0: (("2.4.1", "2.4.1"),)}, "0 2.4.1 2.4.1"),

@@ -1,8 +1,8 @@
-"""Find the messages that unknown bytes may be: try every message of a package, and rank the results.
+"""Guess which message unknown bytes may be: try every message of a package, and rank the results.
 
 The first bytes of a request identify it. Responses and messages without a header have no such bytes, so every message
-is tried. A message is a candidate if it decodes completely in strict mode. `plausibility` ranks the candidates by their
-values. Record batches have checksums, so they are recognized with certainty.
+is tried. A message is a candidate if it decodes completely in strict mode. `tagwire.plausibility` ranks the candidates
+by their values. Record batches have checksums, so they are recognized with certainty.
 
 Versions of a message that decode the bytes to the same values form one candidate, because nothing distinguishes them.
 """
@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
-from tagwire.guessing.plausibility import CHECKED, cost_of
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.plausibility import CHECKED, cost_of
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
+
 
 KINDS: Final = ("request", "response", "batches", "message")
 """The kinds of candidates: a request or response with its header, record batches, or a message without a header."""

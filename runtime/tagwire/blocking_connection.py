@@ -1,0 +1,154 @@
+"""A connection on a blocking socket (`tagwire.connect`), and the base class that it shares with asyncio connections.
+
+Connections have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to
+use them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.addresses import Address
+from tagwire.connection import Connection, Done, PeerConnectionError, Sent
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from ssl import SSLContext
+
+    from tagwire.connection import Steps
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+
+_READ_SIZE: Final = 1 << 18
+
+
+class BasePeer:
+    """The base class of blocking and asyncio connections. The methods of asyncio connections return coroutines."""
+
+    def __init__(self, connection: Connection, timeout: float) -> None:
+        self.connection = connection
+        self._timeout = timeout
+        self._timeout_message = f"no answer came within {timeout:g} s"
+        self._buffer = memoryview(bytearray(_READ_SIZE))
+
+    def carry_out(self, steps: Steps) -> Any:
+        """Carry out the steps that a `Connection` yields (send, wait, pause), and return the last step's result."""
+        raise NotImplementedError
+
+    def get_buffer(self, sizehint: int = -1) -> memoryview:
+        """Return the buffer that asyncio writes received bytes to. The size hint is ignored."""
+        return self._buffer
+
+    def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
+        """Send a request and return the response. The arguments have the same meaning as in `Connection.asking`.
+
+        Raises AnswerError if `check` is set and the response has error codes.
+        """
+        return self.carry_out(self.connection.asking(request, version, check=check, retry=retry))
+
+    def ask_all(self, requests: Iterable[Message], version: int | None = None) -> Any:
+        """Send requests without waiting for each response, and return the list of responses in the same order."""
+        return self.carry_out(self.connection.asking_all(requests, version))
+
+
+@contextmanager
+def reaching(address: str | tuple[str, int]) -> Generator[Address]:
+    """Parse an address and yield it. An OSError in the `with` block becomes a PeerConnectionError.
+
+    Raises AddressError if the string is not an address.
+    """
+    where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
+    try:
+        yield where
+    except OSError as error:
+        reason = reason_of(error) or "it did not answer in time"
+        is_handshake = isinstance(error, ConnectionResetError) or "SSL" in reason
+        hint = "; does the peer use TLS on this port?" if is_handshake and "CERTIFICATE" not in reason else ""
+        raise PeerConnectionError(f"{where} can't be reached: {reason}{hint}") from None
+
+
+def reason_of(error: Exception) -> str:
+    """Return the text of an OSError, but leave out the error number."""
+    if isinstance(error, ConnectionError):
+        return os.strerror(error.errno or errno.ECONNRESET)
+    return getattr(error, "strerror", None) or str(error)
+
+
+def connect(
+    address: str | tuple[str, int], registry: Registry, client_id: str | None = None,
+    *, timeout: float = 30.0, ssl: SSLContext | None = None, **options: Any,
+) -> Peer:  # fmt: skip
+    """Connect to a peer. If the protocol has an ApiVersions request, ask the peer for its versions.
+
+    `timeout` is the maximum number of seconds to wait for the connection, and for each response. `options` are passed
+    to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time, and
+    AddressError for an invalid address.
+    """
+    connection = Connection(registry, client_id, **options)
+    with ExitStack() as failing:
+        with reaching(address) as where:
+            sock = failing.enter_context(socket.create_connection(where, timeout))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if ssl is not None:
+                sock = failing.enter_context(ssl.wrap_socket(sock, server_hostname=where.host))
+        peer = Peer(connection, timeout, sock)
+        peer.carry_out(connection.negotiating())
+        failing.pop_all()
+    return peer
+
+
+class Peer(BasePeer):
+    """A connection to a peer. Not thread-safe."""
+
+    def __init__(self, connection: Connection, timeout: float, sock: socket.socket) -> None:
+        super().__init__(connection, timeout)
+        self._socket = sock
+
+    def close(self) -> None:
+        self.connection.close()
+        self._socket.close()
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def carry_out(self, steps: Steps) -> Any:
+        for step in steps:
+            if isinstance(step, Done):
+                return step.result
+            if isinstance(step, bytes | Sent):
+                self._exchange(step)
+            else:
+                time.sleep(step)
+
+    def _exchange(self, step: bytes | Sent) -> None:
+        try:
+            if isinstance(step, bytes):
+                self._socket.sendall(step)
+            else:
+                self._wait(step)
+        except OSError as error:
+            reason = (
+                self._timeout_message
+                if isinstance(error, TimeoutError)
+                else f"the connection was lost: {reason_of(error)}"
+            )
+            # Close the socket, because a late response could be mistaken for the response to the next request.
+            self._socket.close()
+            raise self.connection.close(reason) from None
+
+    def _wait(self, sent: Sent) -> None:
+        end = time.monotonic() + self._timeout
+        while sent.response is None:
+            self.connection.check()
+            size = self._socket.recv_into(self.get_buffer())
+            if time.monotonic() > end:
+                raise TimeoutError
+            self.connection.receive(self._buffer[:size])

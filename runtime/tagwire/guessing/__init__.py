@@ -1,1 +1,0 @@
-"""Guess which message unknown bytes may be."""
