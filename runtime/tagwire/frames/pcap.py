@@ -11,7 +11,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from tagwire.errors import TagwireError
@@ -82,19 +81,12 @@ class TcpSegment(NamedTuple):
     """When the packet was captured: milliseconds since 1970."""
 
 
-def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
+def tcp_segments(file: BinaryIO) -> Iterator[TcpSegment]:
     """Yield the TCP segments of a capture, in packet order. Packets without TCP are skipped.
 
-    Raises MissingExtraError without the extra `pcap`, and CaptureError if `file` (a path or an open binary file) can't
-    be read as a capture.
+    Raises MissingExtraError without the extra `pcap`, and CaptureError if `file` (an open binary file) can't be read as
+    a capture.
     """
-    if isinstance(file, str):
-        try:
-            with Path(file).open("rb") as opened:
-                yield from tcp_segments(opened)
-        except OSError as error:
-            raise CaptureError(f"the file can't be read: {error.strerror or error}") from None
-        return
     magic = file.read(4)
     if magic not in MAGIC:
         raise CaptureError("the input is not a network capture: it begins with neither a pcap nor a pcapng header")
@@ -313,9 +305,9 @@ class _Connection:
 
 
 def network_frames(
-    file: "str | BinaryIO", port: int = 9092, registry: "Registry | None" = None
+    file: BinaryIO, port: int = 9092, registry: "Registry | None" = None
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
+    """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is an open binary file.
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
     the order matters. After a gap, a request is recognized by its API key and version: the registry must have them or,

@@ -19,7 +19,8 @@ from tagwire.message.base import Message
 from tagwire.message.declarations import attributes_of
 from tagwire.message.struct_class import Struct, same
 from tagwire.sensitive import HIDDEN, hides, showing_sensitive
-from tagwire.text_format import count, shown
+from tagwire.text_format import count as counted
+from tagwire.text_format import shown
 
 T = TypeVar("T")
 Expected = Message | type[Message]
@@ -167,24 +168,100 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
     return None
 
 
-def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
-    """Assert that a request was received `times` times; None means at least once.
+class JournalAssertions:
+    """What a mock peer received, and assertions about it: the base class of `MockPeer`."""
 
-    Used for `MockPeer.assert_received` and, with `times=0`, for `MockPeer.assert_not_received`.
-    """
-    __tracebackhide__ = True
-    requests = journal.requests
-    found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
-    if len(found) == times or (found and times is None):
-        return
-    what = f"{expected.NAME}{'' if version is None else f' v{version}'}"
-    number = "some" if times is None else "none" if times == 0 else times
-    lines = [f"{what}: {number} expected, {len(found) or 'none'} received"]
-    if found:
-        lines += [f"  {each}" for each in found]
-    elif isinstance(expected, Message):
-        lines += _closest(expected, version, requests)
-    raise AssertionError("\n".join([*lines, *_summary(journal)]))
+    journal: Journal
+
+    @property
+    def requests(self) -> list[Received]:
+        """All requests received so far, in order."""
+        return self.journal.requests
+
+    @property
+    def problems(self) -> list[PeerProblem]:
+        """Errors that kept the peer from answering: requests without a rule, script errors, invalid bytes."""
+        return self.journal.problems
+
+    def received(self, request: type[Message]) -> list[Received]:
+        """Return the requests of this class received so far, in order."""
+        return [each for each in self.requests if each.name == request.NAME]
+
+    def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
+        """Wait until `count` requests of a class have been received, and return them.
+
+        Use this with a peer that runs in a thread (`running`). Raises AssertionError after `timeout` seconds, or
+        immediately if the peer has a problem.
+        """
+        __tracebackhide__ = True
+        found = self.journal.wait(request, count, timeout)
+        if len(found) < count:
+            text = f"{counted(len(found), request.NAME)} received within {timeout:g} s; {count} expected"
+            raise AssertionError("\n".join([text, *self._summary()]))
+        return found
+
+    def assert_received(self, expected: Expected, *, version: int | None = None, times: int | None = None) -> None:
+        """Assert that a request equal to `expected` was received or, if `expected` is a class, one of that class.
+
+        `times` is the exact number of such requests; by default, there must be at least one. The AssertionError shows
+        how the most similar requests differ.
+        """
+        __tracebackhide__ = True
+        requests = self.requests
+        found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
+        if len(found) == times or (found and times is None):
+            return
+        what = f"{expected.NAME}{'' if version is None else f' v{version}'}"
+        number = "some" if times is None else "none" if times == 0 else times
+        lines = [f"{what}: {number} expected, {len(found) or 'none'} received"]
+        if found:
+            lines += [f"  {each}" for each in found]
+        elif isinstance(expected, Message):
+            lines += _closest(expected, version, requests)
+        raise AssertionError("\n".join([*lines, *self._summary()]))
+
+    def assert_not_received(self, expected: Expected, *, version: int | None = None) -> None:
+        """Assert that no request equal to `expected` was received or, if `expected` is a class, none of that class.
+
+        The AssertionError lists the received requests.
+        """
+        __tracebackhide__ = True
+        self.assert_received(expected, version=version, times=0)
+
+    def assert_order(self, *expected: Expected) -> None:
+        """Assert that requests were received in this order.
+
+        Each request is given as an equal message or as a class. Other requests may come in between. Raises
+        AssertionError if any is missing or out of order.
+        """
+        __tracebackhide__ = True
+        requests = iter(self.requests)
+        before = "the start"
+        for each in expected:
+            found = next((request for request in requests if _is(request, each)), None)
+            if found is None:
+                text = f"no such {each.NAME} was received after {before}"
+                if isinstance(each, Message):
+                    with showing_sensitive():
+                        text += f": {each!r}"
+                raise AssertionError("\n".join([text, *self._summary()]))
+            before = f"#{found.number} {found.name}"
+
+    def assert_no_problems(self) -> None:
+        """Assert that `problems` is empty. Raises AssertionError with a list of the problems if there are any."""
+        __tracebackhide__ = True
+        problems = self.problems
+        if problems:
+            lines = [f"the mock peer had {counted(len(problems), 'problem')}:", *(f"  {each}" for each in problems)]
+            raise AssertionError("\n".join(lines)) from next(filter(None, map(_unexplained, problems)), None)
+
+    def _summary(self) -> list[str]:
+        connections: dict[int, list[str]] = {}
+        for each in self.requests:
+            connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")
+        lines = [f"  connection {number}: {', '.join(names)}" for number, names in connections.items()]
+        received = ["received:", *lines] if lines else ["nothing was received"]
+        return [*received, *(f"problem: {each}" for each in self.problems)]
 
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
@@ -205,39 +282,6 @@ def _closest(expected: Message, version: int | None, requests: list[Received]) -
     return lines
 
 
-def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
-    """Assert that requests were received in this order. Used by `MockPeer.assert_order`."""
-    __tracebackhide__ = True
-    requests = iter(journal.requests)
-    before = "the start"
-    for each in expected:
-        found = next((request for request in requests if _is(request, each)), None)
-        if found is None:
-            text = f"no such {each.NAME} was received after {before}"
-            if isinstance(each, Message):
-                with showing_sensitive():
-                    text += f": {each!r}"
-            raise AssertionError("\n".join([text, *_summary(journal)]))
-        before = f"#{found.number} {found.name}"
-
-
-def check_number(journal: Journal, cls: type[Message], found: list[Received], number: int, when: str) -> None:
-    """Assert that `found` has at least `number` requests."""
-    __tracebackhide__ = True
-    if len(found) < number:
-        text = f"{count(len(found), cls.NAME)} received {when}; {number} expected"
-        raise AssertionError("\n".join([text, *_summary(journal)]))
-
-
-def check_no_problems(journal: Journal) -> None:
-    """Assert that the journal has no problems. Used by `MockPeer.assert_no_problems`."""
-    __tracebackhide__ = True
-    problems = journal.problems
-    if problems:
-        lines = [f"the mock peer had {count(len(problems), 'problem')}:", *(f"  {each}" for each in problems)]
-        raise AssertionError("\n".join(lines)) from next(filter(None, map(_unexplained, problems)), None)
-
-
 def _unexplained(problem: PeerProblem) -> BaseException | None:
     """Return a problem's exception if a callback in the test raised it, or None if tagwire did."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
@@ -248,15 +292,6 @@ def _is(request: Received, expected: Expected) -> bool:
     if isinstance(expected, type):
         return request.name == expected.NAME
     return bool(request.message == expected)
-
-
-def _summary(journal: Journal) -> list[str]:
-    connections: dict[int, list[str]] = {}
-    for each in journal.requests:
-        connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")
-    lines = [f"  connection {number}: {', '.join(names)}" for number, names in connections.items()]
-    received = ["received:", *lines] if lines else ["nothing was received"]
-    return [*received, *(f"problem: {each}" for each in journal.problems)]
 
 
 class FieldDifference(NamedTuple):

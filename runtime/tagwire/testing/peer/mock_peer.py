@@ -18,16 +18,7 @@ from tagwire.frames.negotiation import announcement_of, announcing_message, fall
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.base import Message
-from tagwire.testing.peer.journal import (
-    Journal,
-    PeerError,
-    PeerProblem,
-    Received,
-    check_no_problems,
-    check_number,
-    check_order,
-    check_received,
-)
+from tagwire.testing.peer.journal import Journal, JournalAssertions, PeerError, PeerProblem, Received
 from tagwire.testing.peer.replies import Action, AnswerRule, Close, Reply, actions_of, frame_of
 from tagwire.text_format import shown
 from tagwire.versions import Versions
@@ -36,7 +27,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 
-class MockPeer:
+class MockPeer(JournalAssertions):
     """A test server that sends scripted answers. `registry` defaults to Kafka's messages.
 
     `limits` and `max_size` (of a frame, in bytes) apply to received requests. If a client requests the peer's versions
@@ -183,64 +174,6 @@ class MockPeer:
         from tagwire.testing.peer.server import running
 
         return running(self, host, port, allow_remote=allow_remote)
-
-    @property
-    def requests(self) -> list[Received]:
-        """All requests received so far, in order."""
-        return self.journal.requests
-
-    @property
-    def problems(self) -> list[PeerProblem]:
-        """Errors that kept the peer from answering: requests without a rule, script errors, invalid bytes."""
-        return self.journal.problems
-
-    def received(self, request: type[Message]) -> list[Received]:
-        """Return the requests of this class received so far, in order."""
-        return [each for each in self.requests if each.name == request.NAME]
-
-    def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
-        """Wait until `count` requests of a class have been received, and return them.
-
-        Use this with a peer that runs in a thread (`running`). Raises AssertionError after `timeout` seconds, or
-        immediately if the peer has a problem.
-        """
-        __tracebackhide__ = True
-        found = self.journal.wait(request, count, timeout)
-        check_number(self.journal, request, found, count, f"within {timeout:g} s")
-        return found
-
-    def assert_received(
-        self, expected: Message | type[Message], *, version: int | None = None, times: int | None = None
-    ) -> None:
-        """Assert that a request equal to `expected` was received or, if `expected` is a class, one of that class.
-
-        `times` is the exact number of such requests; by default, there must be at least one. The AssertionError shows
-        how the most similar requests differ.
-        """
-        __tracebackhide__ = True
-        check_received(self.journal, expected, version, times)
-
-    def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no request equal to `expected` was received or, if `expected` is a class, none of that class.
-
-        The AssertionError lists the received requests.
-        """
-        __tracebackhide__ = True
-        check_received(self.journal, expected, version, 0)
-
-    def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that requests were received in this order.
-
-        Each request is given as an equal message or as a class. Other requests may come in between. Raises
-        AssertionError if any is missing or out of order.
-        """
-        __tracebackhide__ = True
-        check_order(self.journal, expected)
-
-    def assert_no_problems(self) -> None:
-        """Assert that `problems` is empty. Raises AssertionError with a list of the problems if there are any."""
-        __tracebackhide__ = True
-        check_no_problems(self.journal)
 
     def __repr__(self) -> str:
         rules: Any = ", ".join(sorted({rule.request.NAME for rule in self._rules})) or "no rules"
