@@ -4,7 +4,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,16 @@ def in_a_loop(address: Address, *calls: Callable[[Any], Any], **options: Any) ->
 
 
 both = pytest.mark.parametrize("driver", [blocking, in_a_loop])
+
+
+@contextmanager
+def served(serve: Callable[[socket.socket], None]) -> Generator[Address]:
+    """Listen on loopback, call `serve` with the listening socket in a thread, and yield the address."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=(server,))
+        thread.start()
+        yield Address("localhost", server.getsockname()[1])
+        thread.join()
 
 
 @both
@@ -88,19 +98,15 @@ def test_peers_that_do_not_answer(driver: Any, peer: MockPeer, reply: Any, text:
 
 @both
 def test_a_slow_answer_has_one_deadline(driver: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    def serve(server: socket.socket) -> None:
+        with server.accept()[0] as client, suppress(OSError):
+            for _ in range(30):
+                client.sendall(b"\1")
+                time.sleep(0.1)
 
-        def serve() -> None:
-            with server.accept()[0] as client, suppress(OSError):
-                for _ in range(30):
-                    client.sendall(b"\1")
-                    time.sleep(0.1)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        with pytest.raises(tagwire.PeerConnectionError, match=r"no answer came within 0\.3 s"):
-            driver(Address(*server.getsockname()), lambda broker: broker.ask(METADATA), timeout=0.3)
-        thread.join()
+    error = pytest.raises(tagwire.PeerConnectionError, match=r"no answer came within 0\.3 s")
+    with served(serve) as address, error:
+        driver(address, lambda broker: broker.ask(METADATA), timeout=0.3)
 
 
 def test_a_closed_connection(peer: MockPeer) -> None:
@@ -134,21 +140,15 @@ def test_a_value_that_is_not_an_address(address: Any) -> None:
     (b"\0\0\0\4\0\0\0\0", {"ssl": ssl.create_default_context()}, "; does the peer use TLS on this port"),
 ])  # fmt: skip
 def test_a_peer_of_another_protocol(driver: Any, data: bytes, options: dict[str, Any], text: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            client, _ = server.accept()
-            with client:
+    def serve(server: socket.socket) -> None:
+        with server.accept()[0] as client:
+            client.recv(1000)
+            client.sendall(data or b"")
+            if data is None:
                 client.recv(1000)
-                client.sendall(data or b"")
-                if data is None:
-                    client.recv(1000)
 
-        thread = threading.Thread(target=serve)
-        thread.start()
-        with pytest.raises(tagwire.TagwireError, match=text):
-            driver(Address(*server.getsockname()), **{"timeout": 10} | options)
-        thread.join()
+    with served(serve) as address, pytest.raises(tagwire.TagwireError, match=text):
+        driver(address, **{"timeout": 10} | options)
 
 
 @both
@@ -156,23 +156,19 @@ def test_tls(driver: Any, peer: MockPeer) -> None:
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(TLS / "certificate.pem", TLS / "key.pem")
     trusted = ssl.create_default_context(cafile=TLS / "certificate.pem")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
 
-        def serve() -> None:
-            for _ in range(2):
-                with suppress(OSError), server_side.wrap_socket(listening.accept()[0], server_side=True) as client:
-                    connection = peer.connect()
-                    while not connection.is_closed:
-                        for action in connection.receive_data(client.recv(65536)):
-                            client.sendall(action.data if isinstance(action, Send) else b"")
+    def serve(server: socket.socket) -> None:
+        for _ in range(2):
+            with suppress(OSError), server_side.wrap_socket(server.accept()[0], server_side=True) as client:
+                connection = peer.connect()
+                while not connection.is_closed:
+                    for action in connection.receive_data(client.recv(65536)):
+                        client.sendall(action.data if isinstance(action, Send) else b"")
 
-        thread = threading.Thread(target=serve)
-        thread.start()
-        address = Address("localhost", listening.getsockname()[1])
+    with served(serve) as address:
         [answer] = driver(address, lambda broker: broker.ask(METADATA), ssl=trusted, timeout=10)
         with pytest.raises(tagwire.PeerConnectionError, match="certificate verify failed"):
             driver(address, ssl=ssl.create_default_context(), timeout=10)
-        thread.join()
     assert answer.cluster_id == "c"
 
 

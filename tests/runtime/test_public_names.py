@@ -1,14 +1,96 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import tagwire
+import tagwire.message
+import tagwire.testing
+import tagwire.wire
+import tagwire_messages
 
 SOURCE = Path(tagwire.__file__)
+GENERATED = Path(__file__).parents[2] / "generated"
+NAMES = {
+    "tagwire": {2: "Registry require_level"},
+    "tagwire.message": {
+        2: "Array ArrayOrNone Bits Compression Condition DEFAULT_STRUCT EnumType FormatStruct Framing KeyRange Message "
+        "NONE OptionalFields Order RecordFormat Register Serializer Struct Versions computed_field data_class field "
+        "fresh"
+    },
+    "tagwire.wire": {
+        2: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY NO_TAGS UnreadableBytes "
+        "UnwritableValue WIRE_TYPES WITHOUT_TAGS booleans breaks_union check_null_length empty_object fixed_array "
+        "has_twins is_subclass put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
+        "put_compact_count put_compact_string put_compact_strings put_count put_each "
+        "put_nullable_binary "
+        "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "
+        "put_tags put_uuids read_arrays read_binaries read_compact_arrays "
+        "read_compact_binaries read_compact_strings read_strings read_tags "
+        "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
+    },
+}
+"""Names that generated code may import. Maps each module to runtime levels, and each level to the names that it added.
+
+Add new names to the level after the newest released level. Only a major version may remove a name.
+"""
+
+
+def promised(door: str) -> set[str]:
+    return {name for names in NAMES[door].values() for name in names.split()}
+
+
+@pytest.mark.parametrize("door", [tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
+def test_public_module_has_the_names_of_its_runtime_levels(door: ModuleType) -> None:
+    assert set(door.__all__) == promised(door.__name__)
+    assert max(NAMES[door.__name__]) <= tagwire.RUNTIME_LEVEL
+
+
+@pytest.mark.parametrize("door", [tagwire, tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
+def test_type_checkers_and_the_interpreter_see_the_same_names(door: ModuleType) -> None:
+    tree = ast.parse(Path(str(door.__file__)).read_text(encoding="utf-8"))
+    (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
+    found = [each for node in typed.body for each in imports_of(node)]
+    imported = {(name, f"{module}.{name}" if module == "tagwire" else module) for module, name in found}
+    assert imported == {(name, module) for module, names in vars(door)["_MODULES"].items() for name in names}
+    assert {name for name, _ in imported} == set(door.__all__) <= set(dir(door))
+    assert all(getattr(door, name) is not None for name in door.__all__)
+
+
+DOORS = (tagwire, tagwire.message, tagwire.wire, tagwire.testing, tagwire_messages)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_other_names_are_not_there(door: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'") as caught:
+        _ = door.nothing
+    # Python suggests similar names only for errors that have a `name` and an `obj`.
+    assert (caught.value.name, caught.value.obj) == ("nothing", door)
+
+
+def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((str(node.module), alias.name) for alias in node.names)
+        assert not isinstance(node, ast.Import) or not [a for a in node.names if a.name.startswith("tagwire")]
+
+
+@pytest.mark.thorough
+def test_generated_code_imports_only_public_modules() -> None:
+    used: dict[str, set[str]] = {}
+    for pattern in ("*.py", "*.pyi"):
+        for path in GENERATED.rglob(pattern):
+            for module, name in imports_of(ast.parse(path.read_text(encoding="utf-8"))):
+                if module.partition(".")[0] == "tagwire":
+                    used.setdefault(module, set()).add(name)
+    assert set(used) == set(NAMES)
+    for door, names in used.items():
+        assert names <= promised(door), door
 
 
 @pytest.mark.parametrize("name", tagwire.__all__)
@@ -18,23 +100,7 @@ def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
     assert name == "RUNTIME_LEVEL" or value.__doc__
 
 
-def test_type_checkers_and_the_interpreter_see_the_same_names() -> None:
-    tree = ast.parse(SOURCE.read_text())
-    (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
-    imported = {
-        (alias.name, f"tagwire.{alias.name}" if node.module == "tagwire" else str(node.module))
-        for node in typed.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert {name for name, _ in imported} == set(tagwire.__all__)
-    assert imported == {(name, module) for module, names in tagwire._MODULES.items() for name in names}
-
-
-def test_other_names_are_not_there() -> None:
-    with pytest.raises(AttributeError, match="module 'tagwire' has no attribute 'nothing'"):
-        _ = tagwire.nothing
-    assert set(tagwire.__all__) < set(dir(tagwire))
+def test_version() -> None:
     assert tagwire.__version__ == "0.1.0"
 
 

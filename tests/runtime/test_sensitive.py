@@ -1,5 +1,5 @@
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,17 +32,13 @@ def shown(text: str) -> bool:
     return "s3cret" in text or SECRET.hex() in text or SECRET.hex(" ") in text
 
 
-@pytest.fixture(params=["native", "python"])
-def struct_repr(request: pytest.FixtureRequest) -> Iterator[Any]:
-    yield repr if request.param == "native" else tagwire.Struct.__dict__["__rich_repr__"] and _pure_repr
-
-
-def _pure_repr(struct: Any) -> str:
+def pure_repr(struct: Any) -> str:
     fields = ", ".join(f"{name}={value!r}" for name, value in struct.__rich_repr__())
     return f"{type(struct).__name__}({fields})"
 
 
-def test_repr(struct_repr: Any) -> None:
+@pytest.mark.parametrize("struct_repr", [repr, pure_repr])
+def test_repr(struct_repr: Callable[[Any], str]) -> None:
     assert struct_repr(LOGIN) == "SaslAuthenticateRequest(auth_bytes=<hidden>)"
     assert struct_repr(CREDENTIALS) == (
         "AlterUserScramCredentialsRequest(upsertions=(ScramCredentialUpsertion(name='alice', salt=<hidden>, "

@@ -7,7 +7,7 @@ from sample_messages import registry
 from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
 
 from tagwire.explain.text import AnnotationError, annotate, parse_annotated
-from tagwire.explain.trace import trace, trace_request, trace_response
+from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.interpreter.schema import Field, Schema
 
 TEXTS = Path(__file__).parent / "annotated"
@@ -22,24 +22,19 @@ MESSAGE = PollRequest(
 )
 
 
-def test_a_message() -> None:
-    text = annotate(trace(PollRequest, MESSAGE.encode(2), 2))
-    assert text == (TEXTS / "message.txt").read_text()
-    assert parse_annotated(text) == MESSAGE.encode(2)
+TRUNCATED = registry.encode_response(PollResponse(names=["a", "bcde"]), 2)[:12]
+ONE_BYTE_TOO_MANY = registry.encode_request(PollRequest(), 0, correlation_id=5) + b"\xff"
 
 
-def test_a_request_with_a_byte_too_many() -> None:
-    data = registry.encode_request(PollRequest(), 0, correlation_id=5) + b"\xff"
-    text = annotate(trace_request(registry, data))
-    assert text == REQUEST
-    assert parse_annotated(text) == data
-
-
-def test_truncated_response() -> None:
-    data = registry.encode_response(PollResponse(names=["a", "bcde"]), 2)[:12]
-    text = annotate(trace_response(registry, data, 7, 2))
-    assert text == (TEXTS / "response.txt").read_text()
-    assert parse_annotated(text) == data
+@pytest.mark.parametrize(("seen", "name"), [
+    (trace(PollRequest, MESSAGE.encode(2), 2), "message"),
+    (trace_request(registry, ONE_BYTE_TOO_MANY), "request"),
+    (trace_response(registry, TRUNCATED, 7, 2), "response"),
+])  # fmt: skip
+def test_texts(seen: Trace, name: str) -> None:
+    text = annotate(seen)
+    assert text == (TEXTS / f"{name}.txt").read_text()
+    assert parse_annotated(text) == seen.data
 
 
 def test_the_optional_buffer_of_the_draft() -> None:

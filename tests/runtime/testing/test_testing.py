@@ -4,7 +4,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import tagwire.testing
 import tagwire_messages
 from tagwire import UnsupportedVersionError
 from tagwire.testing import assert_wire, messages
@@ -95,8 +94,3 @@ def test_no_tags_where_none_are_requested_or_possible(version: int, flag: bool) 
 def test_unknown_version() -> None:
     with pytest.raises(UnsupportedVersionError):
         messages(HeartbeatRequest, 5)
-
-
-def test_other_names_are_not_there() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = tagwire.testing.nothing
