@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
-from tagwire.arrow.shape import Column
+from tagwire.arrow.shape import Column, type_name
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import fresh
@@ -23,22 +23,8 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message.base import Message
 
-_PLAIN = {
-    "b": "bool_",
-    "c": "int8",
-    "C": "uint8",
-    "s": "int16",
-    "S": "uint16",
-    "i": "int32",
-    "I": "uint32",
-    "l": "int64",
-    "L": "uint64",
-    "f": "float32",
-    "g": "float64",
-    "u": "string",
-    "z": "binary",
-}
-"""pyarrow's type constructors by Arrow format string."""
+_CONSTRUCTORS = {"b": "bool_", "f": "float32", "g": "float64"}
+"""pyarrow's type constructors by Arrow format string, if they do not have the name of the type."""
 _ROW_ERRORS = (DecodeError, EncodeError, UnsupportedVersionError)
 
 
@@ -212,7 +198,9 @@ def _type(column: Column) -> Any:
         precision, scale = map(int, column.format[2:].split(",")[:2])
         return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
     width = _width(column)
-    return pa.binary(width) if width else getattr(pa, _PLAIN[column.format])()
+    if width:
+        return pa.binary(width)
+    return getattr(pa, _CONSTRUCTORS.get(column.format) or type_name(column.format))()
 
 
 def _unit(column: Column) -> str:

@@ -26,6 +26,8 @@ import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, Limits
 from tagwire.interpreter import reader, writer
 from tagwire.message.field_table import layout_of
+from tagwire_messages.metadata_response import MetadataResponsePartition as Partition
+from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
 
 pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this installation has no native engine")
 
@@ -36,11 +38,9 @@ def test_every_prefix_of_a_message(limit: str) -> None:
 
     The limit `bytes` is never set, because it is checked before decoding.
     """
-    topic = messages.metadata_response.MetadataResponseTopic
-    partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(
         cluster_id="é",
-        topics=[topic(name="a", partitions=[partition(isr_nodes=[1, 2]), partition(unknown_tags={7: b"xy"})]), topic()],
+        topics=[Topic(name="a", partitions=[Partition(isr_nodes=[1, 2]), Partition(unknown_tags={7: b"xy"})]), Topic()],
     )
     data = message.encode(12)
     sample = Sample(messages.MetadataResponse, 12, data)
@@ -75,8 +75,7 @@ def test_only_the_field_with_the_error_is_read_again(monkeypatch: pytest.MonkeyP
         return read(self, *args)
 
     monkeypatch.setattr(reader.LayoutReader, "value", noted)
-    topic = messages.metadata_response.MetadataResponseTopic
-    data = messages.MetadataResponse(topics=[topic(name=f"t{number}") for number in range(500)]).encode(12)
+    data = messages.MetadataResponse(topics=[Topic(name=f"t{number}") for number in range(500)]).encode(12)
     for cut, path in ((1, ""), (3, "topics[499].topic_authorized_operations")):
         seen.clear()
         with pytest.raises(DecodeError) as rejected:
@@ -86,8 +85,7 @@ def test_only_the_field_with_the_error_is_read_again(monkeypatch: pytest.MonkeyP
 
 
 def test_depth_limit_rejects_deep_messages_only() -> None:
-    topic = messages.metadata_response.MetadataResponseTopic
-    flat, deep = messages.MetadataResponse(), messages.MetadataResponse(topics=[topic()])
+    flat, deep = messages.MetadataResponse(), messages.MetadataResponse(topics=[Topic()])
     limits = Limits(depth=1)
     with closed_way():
         assert messages.MetadataResponse.decode(flat.encode(12), 12, limits=limits) == flat
@@ -112,10 +110,9 @@ def test_odd_values() -> None:
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
     """Encoding must read all attributes of a struct before it checks values."""
-    topic = messages.metadata_response.MetadataResponseTopic
-    broken: Any = topic(name=5)  # type: ignore[arg-type]
+    broken: Any = Topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal
-    message = messages.MetadataResponse(topics=[topic(), broken])
+    message = messages.MetadataResponse(topics=[Topic(), broken])
     assert writing_differs(Sample(messages.MetadataResponse, 12, b""), message) is None
     with pytest.raises(EncodeError) as rejected:
         message.encode(12)
@@ -135,20 +132,18 @@ def test_deleted_struct_is_reported_as_missing() -> None:
 
 
 def test_several_bad_values_name_the_first() -> None:
-    topic = messages.metadata_response.MetadataResponseTopic
-    partition = messages.metadata_response.MetadataResponsePartition
     bad: Any = [
-        topic(unknown_tags={True: b""}),
-        topic(partitions=[partition(isr_nodes=[1, "x"])], unknown_tags=7),  # type: ignore[list-item, arg-type]
-        topic(topic_id="x", name=None),  # type: ignore[arg-type]
-        topic(name="\ud800"),
+        Topic(unknown_tags={True: b""}),
+        Topic(partitions=[Partition(isr_nodes=[1, "x"])], unknown_tags=7),  # type: ignore[list-item, arg-type]
+        Topic(topic_id="x", name=None),  # type: ignore[arg-type]
+        Topic(name="\ud800"),
         None,
     ]
     for first in range(len(bad)):
         for version in messages.MetadataResponse.VERSIONS:
             sample = Sample(messages.MetadataResponse, 12, b"")
             sample.version = version
-            assert writing_differs(sample, messages.MetadataResponse(topics=[topic(), *bad[first:]])) is None
+            assert writing_differs(sample, messages.MetadataResponse(topics=[Topic(), *bad[first:]])) is None
 
 
 @pytest.mark.slow

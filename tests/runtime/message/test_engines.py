@@ -1,3 +1,4 @@
+import gc
 import inspect
 import sys
 from collections.abc import Callable
@@ -145,15 +146,9 @@ def test_a_string_that_is_cut_off_is_rejected() -> None:
 
 
 def test_gc_false_hides_objects_from_the_collector() -> None:
-    import gc
-
-    message = messages.OffsetCommitRequest(
-        topics=[
-            messages.offset_commit_request.OffsetCommitRequestTopic(
-                partitions=[messages.offset_commit_request.OffsetCommitRequestPartition()]
-            )
-        ]
-    )
+    commit: Any = messages.offset_commit_request
+    topics = [commit.OffsetCommitRequestTopic(partitions=[commit.OffsetCommitRequestPartition()])]
+    message = messages.OffsetCommitRequest(topics=topics)
     data = message.encode(8)
     for hidden in (False, True):
         decoded = messages.OffsetCommitRequest.decode(data, 8, gc=not hidden)
@@ -201,8 +196,6 @@ WITH_PARTS = set(FRAMES) - {"header", "key"}
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_whole_frames_can_be_hidden_from_the_collector(kind: str) -> None:
-    import gc
-
     frames = [FRAMES[kind](gc=choice) for choice in (True, False)]
     assert frames[0] == frames[1] == FRAMES[kind]()
     native = tagwire.engine() == "native"

@@ -18,7 +18,7 @@ from native_engine import native
 import tagwire
 from tagwire import Struct
 from tagwire.message import binding, data_class, field
-from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
+from tagwire_messages import ApiKey, FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
@@ -308,7 +308,7 @@ class TestPickles:
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only
         assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range
-        of_another_type: Any = MetadataResponse(controller_id=tagwire_api_key())
+        of_another_type: Any = MetadataResponse(controller_id=ApiKey(3))
         again = pickle.loads(pickle.dumps(of_another_type))
         assert type(again.controller_id) is type(of_another_type.controller_id)
 
@@ -318,19 +318,9 @@ class TestPickles:
             "H().encode(4); sys.stdout.buffer.write(pickle.dumps(H(group_id='g', generation_id=3)))"
         )
         for engine in {"python", tagwire.engine()}:
-            run = subprocess.run(
-                [sys.executable, "-c", code],
-                env={**os.environ, "TAGWIRE_ENGINE": engine},
-                capture_output=True,
-                check=True,
-            )
+            environment = {**os.environ, "TAGWIRE_ENGINE": engine}
+            run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
             assert pickle.loads(run.stdout) == HeartbeatRequest(group_id="g", generation_id=3)
-
-
-def tagwire_api_key() -> int:
-    from tagwire_messages import ApiKey
-
-    return ApiKey(3)
 
 
 def test_structs_of_many_fields_are_constructed_too() -> None:

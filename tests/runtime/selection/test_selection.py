@@ -36,6 +36,8 @@ METADATA = messages.MetadataResponse(
     ],
 )
 DATA = METADATA.encode(12)
+HOSTS = select(messages.MetadataResponse, "brokers[].host")
+HOSTS_AND_PORTS = select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
 
 
 def test_rows_are_the_elements_of_the_array_that_all_paths_share() -> None:
@@ -85,8 +87,7 @@ def test_paths_that_are_rejected(paths: tuple[str, ...], text: str) -> None:
 
 
 def test_everything_else_is_copied() -> None:
-    hosts = select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
-    data = hosts.rewrite(DATA, 12, lambda host, port: ("proxy." + "x" * 200, 19000 + port % 100))
+    data = HOSTS_AND_PORTS.rewrite(DATA, 12, lambda host, port: ("proxy." + "x" * 200, 19000 + port % 100))
     message = messages.MetadataResponse.decode(data, 12)
     assert [(each.host, each.port) for each in message.brokers] == [("proxy." + "x" * 200, 19092 + n) for n in (0, 1)]
     assert message.brokers[0].unknown_tags == {9: b"kept"}
@@ -94,10 +95,8 @@ def test_everything_else_is_copied() -> None:
 
 
 def test_rows_are_dropped_and_appended() -> None:
-    hosts = select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
-
     def brokers(function: Any, append: Any = ()) -> Any:
-        data = hosts.rewrite(DATA, 12, function, append=append)
+        data = HOSTS_AND_PORTS.rewrite(DATA, 12, function, append=append)
         found = messages.MetadataResponse.decode(data, 12).brokers
         return [(each.node_id, each.host, each.port) for each in found]
 
@@ -255,9 +254,8 @@ def test_new_values_that_are_rejected(paths: tuple[str, ...], function: Any, pat
 
 
 def test_position_of_a_rejected_value_counts_kept_rows() -> None:
-    hosts = select(messages.MetadataResponse, "brokers[].host")
     with pytest.raises(EncodeError) as caught:
-        hosts.rewrite(DATA, 12, lambda host: DROP if host == "b1" else 5)
+        HOSTS.rewrite(DATA, 12, lambda host: DROP if host == "b1" else 5)
     assert caught.value.path == "brokers[0].host"
 
 
@@ -316,9 +314,8 @@ def test_values_changed_in_place_are_changes() -> None:
 
 
 def test_errors_of_the_function_are_raised() -> None:
-    hosts = select(messages.MetadataResponse, "brokers[].host")
     with pytest.raises(ZeroDivisionError):
-        hosts.rewrite(DATA, 12, lambda host: 1 // 0)
+        HOSTS.rewrite(DATA, 12, lambda host: 1 // 0)
 
 
 def test_selection_repr_and_pickling() -> None:
@@ -329,13 +326,11 @@ def test_selection_repr_and_pickling() -> None:
 
 
 def test_unknown_versions() -> None:
-    hosts = select(messages.MetadataResponse, "brokers[].host")
     with pytest.raises(tagwire.UnsupportedVersionError):
-        hosts.read(DATA, 99)
+        HOSTS.read(DATA, 99)
 
 
 def test_other_buffers() -> None:
-    hosts = select(messages.MetadataResponse, "brokers[].host")
     for data in (bytearray(DATA), memoryview(DATA), memoryview(bytearray(DATA))):
-        assert hosts.read(data, 12) == ["b1", "b2"]
-        assert hosts.rewrite(data, 12, str) == DATA
+        assert HOSTS.read(data, 12) == ["b1", "b2"]
+        assert HOSTS.rewrite(data, 12, str) == DATA
