@@ -19,8 +19,7 @@ def listed(text: str) -> list[str]:
 
 
 def test_help_names_every_command_in_sections() -> None:
-    done = tagwire_result("--help")
-    assert done.exit_code == 0
+    done = tagwire_result("--help", code=0)
     assert listed(done.stdout) == list(app.table)
     titles = list(SECTIONS)
     assert [line[:-1] for line in done.stdout.splitlines() if line[:-1] in titles] == titles
@@ -28,9 +27,7 @@ def test_help_names_every_command_in_sections() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_alone_prints_its_help(group: str) -> None:
-    done = tagwire_result(group)
-    assert done.exit_code == 2
-    assert done.stderr == tagwire_result(group, "--help").stdout
+    assert tagwire_result(group, code=2).stderr == tagwire_result(group, "--help").stdout
 
 
 @pytest.mark.parametrize("words", [[], *([group] for group in GROUPS)])
@@ -43,8 +40,7 @@ def test_help_cuts_no_summary(words: list[str], columns: str) -> None:
 
 @pytest.mark.parametrize("name", app.table)
 def test_every_command_explains_itself_with_an_example(name: str) -> None:
-    done = tagwire_result(name, "-h")
-    assert done.exit_code == 0
+    done = tagwire_result(name, "-h", code=0)
     assert len(done.stdout.splitlines()) > 6
     assert name == "engine" or f"tagwire {name}" in done.stdout.partition("Usage:")[2].partition("\n")[2]
 
@@ -61,11 +57,8 @@ def test_help_loads_nothing_slow() -> None:
 
 def test_a_misspelled_command() -> None:
     for words, near in ((["genrate"], "generate"), (["log", "salvge"], "salvage")):
-        done = tagwire_result(*words)
-        assert done.exit_code == 2
-        assert f"did you mean {near!r}?" in done.stderr
-    done = tagwire_result("frobnicate")
-    assert done.stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
+        assert f"did you mean {near!r}?" in tagwire_result(*words, code=2).stderr
+    assert tagwire_result("frobnicate").stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
 
 
 @pytest.mark.parametrize(("module", "key"), [("jinja2", "about"), ("black", "about"), ("jsonschema", "abuot")])

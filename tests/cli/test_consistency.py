@@ -107,8 +107,7 @@ def test_explain_fits_narrow_terminals() -> None:
 @pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])
 def test_one_name_for_record_formats(words: tuple[str, ...]) -> None:
     for name in ("--record-format", "--format"):
-        done = tagwire_result(*words, name, "json")
-        assert done.exit_code == 2 and "for JSON output, use --json" in done.stderr
+        assert "for JSON output, use --json" in tagwire_result(*words, name, "json", code=2).stderr
 
 
 @pytest.mark.parametrize("path", COMMAND_PATHS)

@@ -127,8 +127,7 @@ def test_added_field_is_inserted_into_the_spec(project: Path, case: str) -> None
     assert REQUEST.count(before) == 1
     run("specs/PingRequest.json", *words.split())
     assert specs(project) == (new(REQUEST).replace(before, after), new(RESPONSE))
-    validated = tagwire_result("validate")
-    assert validated.exit_code == 0, validated.output
+    tagwire_result("validate", code=0)
 
 
 def test_canonical_text_stays_canonical(project: Path) -> None:

@@ -3,19 +3,18 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from command import tagwire_result as run
 from spec_projects import commit, edit_spec, git, spec, write_spec
 
 SPECS = Path("message_specs")
 
 
-def breaking(*arguments: str) -> Result:
-    return run("breaking", *arguments)
+breaking = partial(run, "breaking")
 
 
 def findings(*arguments: str) -> list[dict[str, Any]]:
@@ -54,8 +53,7 @@ def test_nothing_breaks(project: Path) -> None:
 def test_a_break_as_text(project: Path) -> None:
     old = copy_specs(project)
     edit_spec(project, "PingRequest", "int64", "int32")
-    done = breaking(old, "message_specs")
-    assert done.exit_code == 1
+    done = breaking(old, "message_specs", code=1)
     first_line, line, caret, *proof = done.stdout.splitlines()
     assert first_line == (
         "message_specs/PingRequest.json:10:15: wire TW903: PingRequest 0-1: nonce: "
@@ -103,8 +101,7 @@ def test_findings_as_annotations(project: Path) -> None:
     write_spec(project, "PingRequest", validVersions="1-2")
     edit_spec(project, "PingResponse", "Nonce", "Number")
     (project / "message_specs" / "PingResponse.json").rename(project / "message_specs" / "a,b:c%.json")
-    done = breaking(old, "message_specs", "--output-format", "github")
-    assert done.exit_code == 0
+    done = breaking(old, "message_specs", "--output-format", "github", code=0)
     assert done.stdout.splitlines() == [
         "::notice file=message_specs/PingRequest.json,line=5,col=20,title=policy TW960"
         "::PingRequest 0: the versions were 0-1 and are now 1-2",
@@ -118,8 +115,7 @@ def test_removed_message_has_no_position_in_the_new_specs(project: Path) -> None
     for name in ("PingRequest", "PingResponse"):
         (project / SPECS / f"{name}.json").unlink()
     write_spec(project, "PongRequest", apiKey=8)
-    done = breaking(old, "message_specs", "--fail-on", "policy")
-    assert done.exit_code == 1
+    done = breaking(old, "message_specs", "--fail-on", "policy", code=1)
     assert done.stdout.splitlines()[0] == (
         "old/PingRequest.json:4:11: policy TW961: PingRequest 0-1: PingRequest no longer has a spec"
     )
@@ -155,8 +151,7 @@ def test_a_spec_that_is_not_valid(project: Path, broken: str, as_file: bool) -> 
     assert (error["rule"], error["severity"], error["message_name"]) == ("TW402", "error", "PingRequest")
     assert (error["file"], error["line"], error["proof"]) == (f"{broken}/PingRequest.json", 10, None)
     assert [other["message_name"] for other in others] == ([] if as_file else ["PingResponse"])
-    done = breaking(*pair, "--fail-on", "wire")
-    assert done.exit_code == 1
+    done = breaking(*pair, "--fail-on", "wire", code=1)
     assert f"{broken}/PingRequest.json:10:15: error TW402: unknown type 'int65'" in done.stdout
 
 
@@ -189,9 +184,7 @@ def test_wrong_usage(project: Path, arguments: list[str]) -> None:
 
 def test_a_folder_without_specs(project: Path) -> None:
     (project / "empty").mkdir()
-    done = breaking("empty", "message_specs")
-    assert done.exit_code == 1
-    assert "no specs" in done.stderr
+    assert "no specs" in breaking("empty", "message_specs", code=1).stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
@@ -234,14 +227,12 @@ def test_a_spec_that_is_not_valid_in_a_revision(project: Path) -> None:
 
 
 def test_git_errors_are_wrong_usage(project: Path) -> None:
-    done = breaking("--against", "HEAD")
-    assert done.exit_code == 2 and "not a git repository" in done.stderr
+    assert "not a git repository" in breaking("--against", "HEAD", code=2).stderr
     commit(project)
-    done = breaking("--against", "release")
-    assert done.exit_code == 2 and "git has no revision 'release'" in done.stderr
+    assert "git has no revision 'release'" in breaking("--against", "release", code=2).stderr
     write_spec(project, "PongRequest", apiKey=8)
-    done = breaking("--against", "HEAD", "message_specs/PongRequest.json")
-    assert done.exit_code == 2 and "is neither a file nor a folder with *.json files at revision HEAD" in done.stderr
+    done = breaking("--against", "HEAD", "message_specs/PongRequest.json", code=2)
+    assert "is neither a file nor a folder with *.json files at revision HEAD" in done.stderr
 
 
 def test_new_set_breaks_nothing(project: Path) -> None:
@@ -249,8 +240,7 @@ def test_new_set_breaks_nothing(project: Path) -> None:
     (project / SPECS).rename(project / "other_specs")
     edit = (project / "pyproject.toml").read_text().replace("message_specs", "other_specs")
     (project / "pyproject.toml").write_text(edit)
-    done = breaking("--against", "HEAD")
-    assert done.exit_code == 0
+    done = breaking("--against", "HEAD", code=0)
     assert (
         "other_specs is neither a file nor a folder with *.json files at revision HEAD; its specs count as un"
         in done.stderr
@@ -281,8 +271,7 @@ def test_lock_rejects_a_breaking_change(project: Path) -> None:
     run("lock")
     before = (project / "released.json").read_bytes()
     edit_spec(project, "PingRequest", "int64", "int32")
-    done = run("lock")
-    assert done.exit_code == 1
+    done = run("lock", code=1)
     assert "wire TW903: PingRequest 0-1" in done.stdout
     assert "nothing was written; use --accept-breaking to release the specs anyway" in done.stderr
     assert (project / "released.json").read_bytes() == before
@@ -299,9 +288,7 @@ def test_lock_accepts_excused_changes(project: Path) -> None:
 
 def test_lock_rejects_invalid_specs(project: Path) -> None:
     edit_spec(project, "PingRequest", "int64", "int65")
-    done = run("lock", "message_specs", "--file", "released.json", "--accept-breaking")
-    assert done.exit_code == 1
-    assert "error TW402" in done.stdout
+    assert "error TW402" in run("lock", "message_specs", "--file", "released.json", "--accept-breaking", code=1).stdout
     assert not (project / "released.json").exists()
 
 
@@ -323,8 +310,7 @@ def test_dropped_versions_are_kept_by_default(project: Path) -> None:
 
 def test_a_lock_of_another_project(project: Path) -> None:
     (project / "bad.json").write_text("{}")
-    done = breaking("--lock", "bad.json")
-    assert done.exit_code == 1 and "bad.json: expected a lock file of format 1" in done.stderr
+    assert "bad.json: expected a lock file of format 1" in breaking("--lock", "bad.json", code=1).stderr
 
 
 def test_sets_without_a_lock_are_reported(project: Path) -> None:
@@ -364,8 +350,7 @@ def test_an_excused_finding(project: Path, broken: str) -> None:
 
 def test_an_exception_that_expired(project: Path, broken: str) -> None:
     add_settings(project, f"{EXCEPTION}2001-12-31\n")
-    done = breaking(broken, "message_specs")
-    assert done.exit_code == 1
+    done = breaking(broken, "message_specs", code=1)
     assert done.stderr == (
         "warning: the exception for TW903 in PingRequest (for a test) expired on 2001-12-31\n"
         "1 wire-breaking change in 2 messages\n"
@@ -375,8 +360,7 @@ def test_an_exception_that_expired(project: Path, broken: str) -> None:
 def test_unneeded_exception_gives_a_warning(project: Path) -> None:
     old = copy_specs(project)
     add_settings(project, f'{EXCEPTION}"never"\n')
-    done = breaking(old, "message_specs")
-    assert done.exit_code == 0
+    done = breaking(old, "message_specs", code=0)
     assert done.stderr.startswith("warning: the exception for TW903 in PingRequest (for a test) excuses nothing")
     pair = [f"{side}/PingResponse.json" for side in (old, "message_specs")]
     assert breaking(*pair).stderr == "no breaking changes in 1 message\n"
@@ -384,9 +368,7 @@ def test_unneeded_exception_gives_a_warning(project: Path) -> None:
 
 def test_exceptions_without_an_end_must_be_explicit(project: Path, broken: str) -> None:
     add_settings(project, EXCEPTION.removesuffix("until = "))
-    done = breaking(broken, "message_specs")
-    assert done.exit_code == 2
-    assert "`until` is missing" in done.stderr
+    assert "`until` is missing" in breaking(broken, "message_specs", code=2).stderr
 
 
 def test_specs_are_compared_within_their_component(project: Path) -> None:

@@ -47,8 +47,7 @@ def test_a_message() -> None:
     ],
 )
 def test_every_byte_is_shown(words: list[str], data: bytes, title: str) -> None:
-    result = run(*words, stdin=data)
-    assert result.exit_code == 0
+    result = run(*words, stdin=data, code=0)
     assert result.stdout.startswith(title)
     assert parse_annotated(result.stdout) == data
 
@@ -61,8 +60,7 @@ def test_a_request_names_header_and_body() -> None:
 
 def test_a_response_may_be_a_fallback() -> None:
     error_35 = bytes.fromhex("00000007 0023 00000001 0012 0000 0004".replace(" ", ""))
-    result = run("--response", "ApiVersions", "99", stdin=error_35)
-    assert result.exit_code == 0 and "# ApiVersionsResponse v0" in result.stdout
+    assert "# ApiVersionsResponse v0" in run("--response", "ApiVersions", "99", stdin=error_35, code=0).stdout
 
 
 @pytest.mark.parametrize("name", [[], ["-"]])
@@ -85,8 +83,7 @@ def test_json() -> None:
 
 def test_fields_before_an_error_are_shown_and_the_error_is_marked() -> None:
     data = bytes.fromhex("000167ffff3344")
-    result = run("LeaveGroupRequest", "0", stdin=data)
-    assert result.exit_code == 1
+    result = run("LeaveGroupRequest", "0", stdin=data, code=1)
     lines = result.stdout.splitlines()
     assert lines[2].split() == ["0", "00", "01", "67", "group_id", "string", "'g'"]
     [error_line] = [line for line in lines if line.lstrip().startswith("!")]
@@ -98,15 +95,13 @@ def test_fields_before_an_error_are_shown_and_the_error_is_marked() -> None:
 
 @pytest.mark.parametrize("size", range(1, len(REQUEST)))
 def test_every_prefix_of_a_request_is_broken_input(size: int) -> None:
-    result = run("--request", stdin=REQUEST[:size])
-    assert result.exit_code == 1
+    result = run("--request", stdin=REQUEST[:size], code=1)
     assert sum(line.lstrip().startswith("!") for line in result.stdout.splitlines()) == 1
     assert parse_annotated(result.stdout) == REQUEST[:size]
 
 
 def test_broken_input_as_json() -> None:
-    result = run("LeaveGroupRequest", "0", "--json", stdin=LEAVE_V0[:4])
-    assert result.exit_code == 1
+    result = run("LeaveGroupRequest", "0", "--json", stdin=LEAVE_V0[:4], code=1)
     error = json.loads(result.stdout)["error"]
     assert (error["path"], error["offset"], error["found"]) == ("member_id", 3, "1 byte left")
 
@@ -114,19 +109,16 @@ def test_broken_input_as_json() -> None:
 def test_lenient_decoding_is_noted() -> None:
     data = LEAVE_V0 + b"!"
     assert run("LeaveGroupRequest", "0", stdin=data).exit_code == 1
-    result = run("LeaveGroupRequest", "0", "--lenient", stdin=data)
-    assert result.exit_code == 0 and "# not canonical" in result.stdout
+    assert "# not canonical" in run("LeaveGroupRequest", "0", "--lenient", stdin=data, code=0).stdout
 
 
 def test_limits() -> None:
-    result = run("--response", "Metadata", "12", "--limit", "bytes=5", stdin=RESPONSE)
-    assert result.exit_code == 1 and "Limits.bytes" in result.stdout
+    assert "Limits.bytes" in run("--response", "Metadata", "12", "--limit", "bytes=5", stdin=RESPONSE, code=1).stdout
 
 
 def test_request_of_a_version_that_does_not_exist_shows_its_header() -> None:
     header = messages.RequestHeader(request_api_key=18, request_api_version=99, client_id="x").encode(2)
-    result = run("--request", stdin=header + b"\x01")
-    assert result.exit_code == 1
+    result = run("--request", stdin=header + b"\x01", code=1)
     assert "client_id" in result.stdout and "expected one of the versions 0-5" in result.stdout
 
 
@@ -179,16 +171,14 @@ IN_BATCH = "topic_data[0].partition_data[0].records[0].records[0].value"
     ],
 )
 def test_records_are_opened(words: list[str], data: bytes, is_opened: bool) -> None:
-    result = run(*words, stdin=data)
-    assert result.exit_code == 0, result.stderr
+    result = run(*words, stdin=data, code=0)
     assert (IN_BATCH in result.stdout) is is_opened
     if "--frames" not in words:
         assert parse_annotated(result.stdout) == data
 
 
 def test_records_with_errors_are_marked_in_the_whole_message() -> None:
-    result = run("--request", stdin=produce(ZIGZAG))
-    assert result.exit_code == 1
+    result = run("--request", stdin=produce(ZIGZAG), code=1)
     assert "topic_data[0].partition_data[0].records[0]" in result.stderr
     assert parse_annotated(result.stdout) == produce(ZIGZAG)
 
@@ -201,5 +191,4 @@ def test_records_with_errors_are_marked_in_the_whole_message() -> None:
     ],
 )
 def test_wrong_usage_of_records(words: list[str], text: str) -> None:
-    result = run(*words, stdin=produce(BATCH))
-    assert result.exit_code == 2 and text in result.stderr
+    assert text in run(*words, stdin=produce(BATCH), code=2).stderr

@@ -46,9 +46,7 @@ def test_the_table_knows_every_key(definition: str) -> None:
 
 
 def test_the_bytes_are_the_same(project: Path) -> None:
-    result = run("--output", "plain")
-    assert result.exit_code == 0, result.output
-    assert "specs/PlaceResponse.json:8:3: without the key imports" in result.output
+    assert "specs/PlaceResponse.json:8:3: without the key imports" in run("--output", "plain", code=0).output
     shared = SharedStructs([SpecData(name, "", json.dumps(spec).encode()) for name, spec in SPECS.items()])
     for name in ("PlaceRequest.json", "PlaceResponse.json"):
         before = read_spec(json.dumps(SPECS[name]), shared=shared).message
@@ -86,8 +84,7 @@ def test_unsupported_specs(project: Path) -> None:
     write("Gap", reservedTags=[0], fields=[kept])
     write("HeadedRequest", type="request", apiKey=9)
     write("HeadedResponse", type="response", apiKey=9, dialect="tagwire", headerVersions={"0+": "1"})
-    result = run("--json", "--output", "plain")
-    assert result.exit_code == 1
+    result = run("--json", "--output", "plain", code=1)
     stops = {each["file"]: each["stops"] for each in json.loads(result.stdout) if each["stops"]}
     assert [(each["what"], each["line"], each["column"]) for each in stops["specs/Typed.json"]] == [
         ("the type uint64", 9, 15)
@@ -104,5 +101,4 @@ def test_unsupported_specs(project: Path) -> None:
 
 def test_a_set_with_errors_is_not_exported(project: Path) -> None:
     write("Wrong", fields=[{"name": "A", "type": "int46", "versions": "0+"}])
-    result = run("--output", "plain")
-    assert result.exit_code == 1 and "TW402" in result.output and not Path("plain").exists()
+    assert "TW402" in run("--output", "plain", code=1).output and not Path("plain").exists()

@@ -30,8 +30,7 @@ def generated(project: Path) -> Path:
 
 
 def test_the_first_run_writes_everything(project: Path) -> None:
-    done = generate()
-    assert done.exit_code == 0
+    done = generate(code=0)
     assert done.stdout == ""
     assert "wrote src/pings/ping_request.py\n" in done.stderr
     assert (project / PACKAGE / "serializers" / "ping_response.py").is_file()
@@ -58,8 +57,7 @@ def test_check_is_about_the_files_on_disk(generated: Path) -> None:
     module = generated / PACKAGE / "ping_request.py"
     text = module.read_text(encoding="utf-8")
     module.write_text(text + "# by hand\n", encoding="utf-8")
-    done = generate("--check")
-    assert done.exit_code == 1
+    done = generate("--check", code=1)
     assert done.stderr == "would rewrite src/pings/ping_request.py\n1 file would change; run `tagwire generate`\n"
     module.unlink()
     assert generate("--check").exit_code == 1
@@ -76,16 +74,14 @@ def test_check_sees_an_edited_spec_a_stale_module_and_a_new_message(generated: P
         (generated / "message_specs" / f"{name}.json").unlink()
     for name in ("PongRequest", "PongResponse"):
         write_spec(generated, name)
-    done = generate("--check")
-    assert done.exit_code == 1
+    done = generate("--check", code=1)
     assert "would delete src/pings/ping_request.py" in done.stderr
     assert "would write src/pings/serializers/pong_response.py" in done.stderr
 
 
 def test_the_diff_is_data_and_applies(generated: Path) -> None:
     edit_spec(generated, "PingRequest", "Nonce", "Number")
-    done = generate("--diff")
-    assert done.exit_code == 0, "as with black, only --check makes a difference a failure"
+    done = generate("--diff", code=0)  # as in black, only --check makes a difference a failure
     assert "--- a/src/pings/ping_request.py\n+++ b/src/pings/ping_request.py\n@@" in done.stdout
     assert any(line.startswith("+") and "number" in line for line in done.stdout.splitlines())
     assert "2 files would change" in done.stderr
@@ -94,9 +90,7 @@ def test_the_diff_is_data_and_applies(generated: Path) -> None:
 
 def test_exit_non_zero_on_change(generated: Path) -> None:
     edit_spec(generated, "PingRequest", "Nonce", "Number")
-    done = generate("--exit-non-zero-on-change")
-    assert done.exit_code == 1
-    assert "rewrote src/pings/ping_request.py" in done.stderr
+    assert "rewrote src/pings/ping_request.py" in generate("--exit-non-zero-on-change", code=1).stderr
     assert generate("--exit-non-zero-on-change").exit_code == 0
 
 
@@ -104,8 +98,7 @@ def test_a_broken_spec_is_shown_with_its_place_and_nothing_is_written(generated:
     edit_spec(generated, "PingRequest", "int64", "int65")
     edit_spec(generated, "PingResponse", "Nonce", "Number")
     before = read_tree(generated / PACKAGE)
-    done = generate()
-    assert done.exit_code == 1
+    done = generate(code=1)
     assert "message_specs/PingRequest.json:10:" in done.stderr
     assert "int65" in done.stderr and "^" in done.stderr
     assert "1 error; nothing was written" in done.stderr
@@ -115,18 +108,14 @@ def test_a_broken_spec_is_shown_with_its_place_and_nothing_is_written(generated:
 
 def test_warnings_are_counted_not_shown(project: Path) -> None:
     write_spec(project, "PingRequest", deprecatedVersions="7-8")
-    done = generate()
-    assert done.exit_code == 0
-    assert done.stderr.startswith("1 warning; `tagwire validate` shows them\n")
+    assert generate(code=0).stderr.startswith("1 warning; `tagwire validate` shows them\n")
 
 
 def test_a_hand_written_file_in_the_way(project: Path) -> None:
     mine = project / PACKAGE / "ping_request.py"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine\n")
-    done = generate()
-    assert done.exit_code == 1
-    assert "ping_request.py is not overwritten" in done.stderr
+    assert "ping_request.py is not overwritten" in generate(code=1).stderr
     assert [path for path in (project / "src").rglob("*") if path.is_file()] == [mine]
 
 
@@ -135,9 +124,7 @@ def test_one_set_of_several(project: Path) -> None:
     (project / "pyproject.toml").write_text(text + text.replace('"pings"', '"others"'))
     assert generate("--set", "others").exit_code == 0
     assert [path.name for path in (project / "src").iterdir()] == ["others"]
-    done = generate("--set", "pongs")
-    assert done.exit_code == 2
-    assert "no spec set generates 'pongs'; known packages: pings, others" in done.stderr
+    assert "no spec set generates 'pongs'; known packages: pings, others" in generate("--set", "pongs", code=2).stderr
 
 
 def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
@@ -145,17 +132,13 @@ def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
     (project / "pyproject.toml").write_text(
         text + text.replace('"pings"', '"others"').replace("message_specs", "more_specs")
     )
-    done = generate()
-    assert done.exit_code == 2
-    assert "`specs` is 'more_specs', which is not a folder" in done.stderr
+    assert "`specs` is 'more_specs', which is not a folder" in generate(code=2).stderr
     assert not (project / "src").exists()
 
 
 def test_wrong_settings_are_wrong_usage(project: Path) -> None:
     (project / "pyproject.toml").write_text("[tool.tagwire]\nset = 1\n")
-    done = generate("--check")
-    assert done.exit_code == 2
-    assert "unknown key 'set'; did you mean 'sets'?" in done.stderr
+    assert "unknown key 'set'; did you mean 'sets'?" in generate("--check", code=2).stderr
 
 
 def test_it_works_from_a_folder_below(generated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +175,7 @@ def reformatted(project: Path, version: str) -> dict[str, bytes]:
 @pytest.mark.parametrize("option", ["--check", "--exit-non-zero-on-change"])
 def test_package_formatted_by_another_black_is_up_to_date(generated: Path, version: str, option: str) -> None:
     before = reformatted(generated, version)
-    done = generate(option)
-    assert done.exit_code == 0, done.stderr
+    done = generate(option, code=0)
     there = f"black {version}" if version else "an unknown version of black"
     assert f"note: pings was formatted by {there}, not by black {VERSION}; its code was compared" in done.stderr
     assert done.stderr.endswith("1 package up to date\n")

@@ -22,8 +22,7 @@ BEATEN = registry.encode_response(messages.HeartbeatResponse(), 4, correlation_i
 
 
 def printed(*words: str, stdin: bytes) -> str:
-    done = run(*words, stdin=stdin)
-    assert done.exit_code == 0, done.output
+    done = run(*words, stdin=stdin, code=0)
     return done.stdout
 
 
@@ -71,25 +70,21 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
 def test_file_given_without_its_option_is_explained(tmp_path: Path, words: list[str], message: str) -> None:
     file = tmp_path / "body.bin"
     file.write_bytes(b"")
-    done = run(*(word.format(file=file) for word in words))
-    assert done.exit_code == 2
+    done = run(*(word.format(file=file) for word in words), code=2)
     assert message in done.stderr
     version = "" if "--frames" in words else "VERSION "
     assert f"The order is MESSAGE {version}PATH...; give a file with --file {file}" in done.stderr
 
 
 def test_order_is_reported_only_without_a_version() -> None:
-    done = run("get", "MetadataRequest", "topics")
-    assert "give a file with --file FILE" in done.stderr
-    done = run("get", "MetadataRequest", "99", "topics")
-    assert done.exit_code == 2 and "The order" not in done.stderr
+    assert "give a file with --file FILE" in run("get", "MetadataRequest", "topics").stderr
+    assert "The order" not in run("get", "MetadataRequest", "99", "topics", code=2).stderr
 
 
 @pytest.mark.parametrize("option", ["--frame", "--frames"])
 @pytest.mark.parametrize("command", ["decode", "encode", "get", "set", "redact"])
 def test_frame_and_frames_are_one_option(command: str, option: str) -> None:
-    done = run(command, option, "nothing")
-    assert done.exit_code == 2 and "'nothing' is not one of 'request', 'response', 'message'" in done.stderr
+    assert "'nothing' is not one of 'request', 'response', 'message'" in run(command, option, "nothing", code=2).stderr
 
 
 def test_getting_fields_of_frames() -> None:
@@ -184,8 +179,7 @@ def test_set_on_captured_frames_equals_decode_change_encode(tmp_path: Path) -> N
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as rows:
         captured: list[dict[str, Any]] = [json.loads(row) for row in rows]
     sent = [bytes.fromhex(row["hex"]) for row in captured if row["dir"] == "req" and row["api_key"] == 3]
-    done = run("set", "--frames", "request", "Metadata", "header.client_id=other", stdin=sized(*sent))
-    assert done.exit_code == 0, done.stderr
+    done = run("set", "--frames", "request", "Metadata", "header.client_id=other", stdin=sized(*sent), code=0)
     for old, new in zip(sent, frames(done.stdout_bytes), strict=True):
         read = registry.decode_request(old)
         header = read.header.replace(client_id="other")
@@ -196,8 +190,7 @@ def test_set_on_captured_frames_equals_decode_change_encode(tmp_path: Path) -> N
         same = [row for row in captured if (row["dir"], row["api_key"], row["api_version"]) == ("resp", 3, version)]
         received = [bytes.fromhex(row["hex"]) for row in same]
         words = ("set", "--frames", "response", "Metadata", str(version), "brokers[].host=proxy.example")
-        done = run(*words, stdin=sized(*received))
-        assert done.exit_code == 0, done.stderr
+        done = run(*words, stdin=sized(*received), code=0)
         for old, new in zip(received, frames(done.stdout_bytes), strict=True):
             answer = registry.decode_response(old, 3, version)
             moved = [broker.replace(host="proxy.example") for broker in answer.message.brokers]

@@ -59,8 +59,7 @@ def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
     tested = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
     assert f"{3 if flags else 4} passed" in tested
     for line in (["validate"], ["generate", "--check"], ["breaking"]):
-        result = tagwire_result(*line)
-        assert result.exit_code == 0, result.output
+        tagwire_result(*line, code=0)
     # A new project has no settings for black, so its tests must be formatted by black's defaults.
     run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)
     if importlib.util.find_spec("mypy"):
@@ -85,8 +84,7 @@ def test_hooks_and_workflow_run_existing_commands(folder: Path) -> None:
     ours = [line.split()[1:] for line in lines if line.startswith("tagwire ")]
     assert len(ours) == 6
     for arguments in ours:
-        result = tagwire_result(*arguments)
-        assert result.exit_code == 0, result.output
+        tagwire_result(*arguments, code=0)
 
 
 HEADERS_OF_ONES_OWN = """

@@ -28,8 +28,7 @@ def test_log_dump_hides_messages_and_the_bytes_that_have_them(tmp_path: Path) ->
     (folder / "00000000000000000000.log").write_bytes(builder.build().encode())
     secrets = base64.b64encode(SECRET).decode(), SECRET.decode(), SECRET.hex()
     for words in (("dump", "--messages"), ("dump", "--messages", "--json"), ("state", "--json")):
-        hidden = run("log", *words, str(folder))
-        assert hidden.exit_code == 0, hidden.output
+        hidden = run("log", *words, str(folder), code=0)
         assert "alice" in hidden.stdout
         assert "<hidden>" in hidden.stdout
         assert not any(text in hidden.stdout for text in secrets)
@@ -116,23 +115,22 @@ def test_real_captures() -> None:
 
 def test_complete_lines_of_a_truncated_capture_are_read() -> None:
     row = json.dumps({"dir": "req", "hex": BEAT.hex()}).encode() + b"\n"
-    done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9])
-    assert done.exit_code == 1 and len(done.stdout.splitlines()) in range(2, 6)
+    done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9], code=1)
+    assert len(done.stdout.splitlines()) in range(2, 6)
     assert "can't be read after line" in done.stderr
 
 
 def test_a_capture_with_a_login() -> None:
     row = {"run": "r", "dir": "req", "api_key": 36, "api_version": 2, "hex": LOGIN.hex()}
-    done = run("redact", stdin=json.dumps(row).encode())
-    assert done.exit_code == 0, done.output
+    done = run("redact", stdin=json.dumps(row).encode(), code=0)
     assert SECRET.hex() not in done.stdout
     assert json.loads(done.stdout)["run"] == "r"
 
 
 @pytest.mark.parametrize("wrapped", [b"\0\0\0\x10%b", b'{"dir": "%b"}', b'{"dir": "req", "hex": "%b"}'])
 def test_errors_quote_nothing_of_the_input(wrapped: bytes) -> None:
-    done = run("redact", stdin=wrapped % SECRET)
-    assert done.exit_code == 1 and "line 1 is not a captured frame" in done.stderr
+    done = run("redact", stdin=wrapped % SECRET, code=1)
+    assert "line 1 is not a captured frame" in done.stderr
     assert SECRET.decode() not in done.stderr
 
 

@@ -32,8 +32,7 @@ def test_good_specs_as_json(project: Path) -> None:
 
 def test_an_error_as_text(project: Path) -> None:
     edit_spec(project, "PingRequest", "int64", "int65")
-    done = validate("message_specs")
-    assert done.exit_code == 1
+    done = validate("message_specs", code=1)
     first_line, line, caret = done.stdout.splitlines()
     assert first_line.startswith("message_specs/PingRequest.json:10:")
     assert "error TW402: " in first_line
@@ -54,8 +53,7 @@ def test_an_error_as_json(project: Path) -> None:
 
 def test_warnings_never_fail(project: Path) -> None:
     write_spec(project, "PingRequest", deprecatedVersions="7-8")
-    done = validate()
-    assert done.exit_code == 0
+    done = validate(code=0)
     assert "warning TW221" in done.stdout
     assert done.stderr == "1 warning in 2 specs\n"
 
@@ -76,14 +74,12 @@ def test_several_paths_and_none_twice(project: Path) -> None:
 def test_standard_input(project: Path) -> None:
     text = json.dumps(spec("PingRequest"))
     assert validate("-", stdin=text).exit_code == 0
-    done = validate("-", "--output-format", "json", stdin=text.replace("int64", "int65"))
-    assert done.exit_code == 1
+    done = validate("-", "--output-format", "json", stdin=text.replace("int64", "int65"), code=1)
     assert [found["file"] for found in json.loads(done.stdout)] == ["standard input"]
 
 
 def test_standard_input_that_is_not_text(project: Path) -> None:
-    done = validate("-", "--output-format", "json", stdin=b"\n\xff")
-    assert done.exit_code == 1
+    done = validate("-", "--output-format", "json", stdin=b"\n\xff", code=1)
     (found,) = json.loads(done.stdout)
     assert (found["rule"], found["file"], found["line"]) == ("TW102", "standard input", 2)
 
@@ -123,9 +119,7 @@ def test_wrong_usage(project: Path, arguments: list[str]) -> None:
 
 def test_a_folder_without_specs(project: Path) -> None:
     (project / "empty").mkdir()
-    done = validate("empty")
-    assert done.exit_code == 1
-    assert "no specs" in done.stderr
+    assert "no specs" in validate("empty", code=1).stderr
 
 
 def test_sets_below_a_folder_are_read_as_sets(project: Path) -> None:
@@ -239,8 +233,7 @@ def test_message_named_like_its_module_is_rejected_at_its_name(project: Path) ->
     "rule", [*RULES.values(), *CHANGE_RULES.values(), *DESIGN_RULES.values()], ids=lambda rule: rule.id
 )
 def test_every_rule_is_explained(rule: Rule[Any]) -> None:
-    done = tagwire_result("rule", rule.id.lower())
-    assert done.exit_code == 0
+    done = tagwire_result("rule", rule.id.lower(), code=0)
     assert done.stdout.startswith(f"{rule.id} ({rule.severity}): {rule.title}\n\n")
     explanation, _, example = done.stdout.partition("\n\nbad:\n")
     assert " ".join(rule.explanation.split()) in " ".join(explanation.split())
@@ -257,6 +250,5 @@ def test_a_rule_about_logs() -> None:
 
 
 def test_an_unknown_rule() -> None:
-    done = tagwire_result("rule", "TW6008")
-    assert done.exit_code == 2
+    done = tagwire_result("rule", "TW6008", code=2)
     assert "there is no rule 'TW6008'; `tagwire rule` lists all rules" in done.stderr

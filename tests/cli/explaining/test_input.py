@@ -55,15 +55,14 @@ def test_any_file(tmp_path: Path, name: str, data: bytes, first: str) -> None:
     result = run(file)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"# {file}: {first}") and "ApiVersionsRequest v3" in result.stdout
-    piped = run(stdin=data)
-    assert piped.exit_code == 0 and piped.stdout == run("-", stdin=data).stdout
+    piped = run(stdin=data, code=0)
+    assert piped.stdout == run("-", stdin=data).stdout
     assert piped.stdout == result.stdout.replace(f"# {file}: ", "# ", 1)
 
 
 @pytest.mark.parametrize("words", [[HEX.decode()], ["0x" + HEX.decode()], REQUEST.hex(" ").split()])
 def test_hex_as_arguments(words: list[str]) -> None:
-    result = run(*words)
-    assert result.exit_code == 0 and result.stdout.startswith("# hex, 32 bytes\n# request ApiVersionsRequest v3: ")
+    assert run(*words, code=0).stdout.startswith("# hex, 32 bytes\n# request ApiVersionsRequest v3: ")
 
 
 def test_logs_are_recognized(tmp_path: Path) -> None:
@@ -74,19 +73,18 @@ def test_logs_are_recognized(tmp_path: Path) -> None:
         (folder / f"{base:020}.index").write_bytes(b"")
     segment = tmp_path / "orders-0" / f"{0:020}.log"
     assert run(segment).stdout.startswith(f"# {segment}: log segment\n")
-    whole = run(tmp_path)
-    assert whole.exit_code == 0 and whole.stdout.count(": log segment\n") == 2
+    assert run(tmp_path, code=0).stdout.count(": log segment\n") == 2
     assert run(stdin=BATCH).stdout.startswith(f"# bytes, {len(BATCH)} bytes\n# record batches (v2): ")
     (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(BATCH + b"cut")
-    damaged = run(tmp_path)
-    assert damaged.exit_code == 1 and damaged.stdout.count(": log segment\n") == 2, "the other one is shown as well"
+    damaged = run(tmp_path, code=1)
+    assert damaged.stdout.count(": log segment\n") == 2, "the other one is shown as well"
     (tmp_path / "none").mkdir()
     assert "contains no log segments" in run(tmp_path / "none").stderr
 
 
 def test_bytes_that_match_no_message_completely() -> None:
-    result = run(stdin=b"\x00\x03\x00\x0c" + b"\xff" * 40)
-    assert result.exit_code == 1 and "bits" not in result.stdout
+    result = run(stdin=b"\x00\x03\x00\x0c" + b"\xff" * 40, code=1)
+    assert "bits" not in result.stdout
     assert "stops at" in result.stdout
 
 
@@ -105,8 +103,8 @@ def test_a_response_without_its_request_has_commands_for_its_own_bytes(tmp_path:
     file.write_bytes(
         pcap([Segment(1, len(answer).to_bytes(4, "big") + answer)]).replace(b"\x9c\x40\x23\x84", b"\x23\x84\x9c\x40")
     )
-    shown = run(file)
-    assert shown.exit_code == 1 and "the request of this response was not captured" in shown.stderr
+    shown = run(file, code=1)
+    assert "the request of this response was not captured" in shown.stderr
     commands = [line.partition("tagwire explain ")[2] for line in shown.stdout.splitlines() if "--response" in line]
     assert commands and all(run(*each.split()).exit_code == 0 for each in commands)
 
@@ -127,8 +125,7 @@ def test_hex_after_the_version(words: str) -> None:
     ],
 )
 def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
-    result = run(*words)
-    assert result.exit_code == 2 and text in result.stderr
+    assert text in run(*words, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -141,6 +138,4 @@ def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
     ],
 )
 def test_other_commands_recognise_hex(words: list[str]) -> None:
-    result = tagwire_result(*words, stdin=HEX)
-    assert result.exit_code == 1
-    assert result.stderr == "tagwire: the input looks like hex; add --hex\n"
+    assert tagwire_result(*words, stdin=HEX, code=1).stderr == "tagwire: the input looks like hex; add --hex\n"

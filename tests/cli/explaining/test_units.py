@@ -40,15 +40,13 @@ def test_one_reading_is_explained(stdin: bytes | str) -> None:
 
 
 def test_clear_result_lists_the_next_best_guess() -> None:
-    result = run("--guess", stdin=RESPONSE)
-    assert result.exit_code == 0
+    result = run("--guess", stdin=RESPONSE, code=0)
     lines = result.stdout.splitlines()
     assert lines[0].startswith("# response MetadataResponse v") and lines[1].startswith("# next best: ")
 
 
 def test_equal_readings_are_listed_with_the_commands_that_explain_them() -> None:
-    result = run("--guess", stdin=EQUAL)
-    assert result.exit_code == 1
+    result = run("--guess", stdin=EQUAL, code=1)
     assert "messages match, none clearly the best" in result.stderr
     assert "offset" not in result.stdout
     [line] = [line for line in result.stdout.splitlines() if "HeartbeatResponse" in line and "Consumer" not in line][:1]
@@ -57,26 +55,22 @@ def test_equal_readings_are_listed_with_the_commands_that_explain_them() -> None
 
 
 def test_errors_are_shown_if_the_header_identifies_the_message() -> None:
-    result = run("--guess", stdin=REQUEST[:-1])
-    assert result.exit_code == 1
+    result = run("--guess", stdin=REQUEST[:-1], code=1)
     assert "request HeartbeatRequest v4, in part" in result.stdout
     assert parse_annotated(result.stdout) == REQUEST[:-1]
 
 
 def test_bytes_that_match_no_message() -> None:
-    result = run("--guess", stdin=b"\xfe" * 50)
-    assert result.exit_code == 1 and "no message matches all of these bytes" in result.stderr
+    assert "no message matches all of these bytes" in run("--guess", stdin=b"\xfe" * 50, code=1).stderr
 
 
 def test_no_bytes() -> None:
-    result = run("--guess", stdin=b"")
-    assert result.exit_code == 1 and result.stderr.startswith("tagwire: the input is empty; ")
+    assert run("--guess", stdin=b"", code=1).stderr.startswith("tagwire: the input is empty; ")
 
 
 def test_no_frames() -> None:
     for words in (["--frames", "--request"], ["--capture"]):
-        result = run(*words, stdin=b"")
-        assert result.exit_code == 1 and result.stderr.startswith("tagwire: the input is empty; ")
+        assert run(*words, stdin=b"", code=1).stderr.startswith("tagwire: the input is empty; ")
 
 
 def test_json() -> None:
@@ -87,34 +81,31 @@ def test_json() -> None:
 
 
 def test_size_prefixes_are_detected() -> None:
-    result = run("--guess", stdin=sized(REQUEST, RESPONSE))
-    assert result.exit_code == 0
+    result = run("--guess", stdin=sized(REQUEST, RESPONSE), code=0)
     assert "# frame 1 at byte 0\n" in result.stdout
     assert f"# frame 2 at byte {len(REQUEST) + 4}\n# response MetadataResponse" in result.stdout
 
 
 def test_a_stream_of_requests() -> None:
-    result = run("--frames", "--request", "--hex", stdin=sized(REQUEST, REQUEST).hex())
-    assert result.exit_code == 0 and result.stdout.count("# HeartbeatRequest v4: ") == 2
+    result = run("--frames", "--request", "--hex", stdin=sized(REQUEST, REQUEST).hex(), code=0)
+    assert result.stdout.count("# HeartbeatRequest v4: ") == 2
 
 
 def test_a_stream_of_responses() -> None:
-    result = run("--frames", "--response", "Metadata", "12", "--json", stdin=sized(RESPONSE, RESPONSE[:-1]))
-    assert result.exit_code == 1
+    result = run("--frames", "--response", "Metadata", "12", "--json", stdin=sized(RESPONSE, RESPONSE[:-1]), code=1)
     seen = json.loads(result.stdout)
     assert [one["title"] for one in seen] == ["frame 1 at byte 0", f"frame 2 at byte {len(RESPONSE) + 4}"]
     assert result.stderr.startswith(f"tagwire: {seen[1]['title']}: MetadataResponse v12")
 
 
 def test_frames_after_an_invalid_one_are_read() -> None:
-    result = run("--frames", "--request", stdin=sized(REQUEST, b"\x7f\xff\x00\x00", REQUEST))
-    assert result.exit_code == 1 and result.stdout.count("# HeartbeatRequest v4: ") == 2
+    result = run("--frames", "--request", stdin=sized(REQUEST, b"\x7f\xff\x00\x00", REQUEST), code=1)
+    assert result.stdout.count("# HeartbeatRequest v4: ") == 2
 
 
 @pytest.mark.parametrize("end", [b"\0", b"\0\0\0\x09ab", b"\xff\xff\xff\xff"])
 def test_stream_is_shown_up_to_its_damaged_end(end: bytes) -> None:
-    result = run("--frames", "--request", stdin=sized(REQUEST) + end)
-    assert result.exit_code == 1
+    result = run("--frames", "--request", stdin=sized(REQUEST) + end, code=1)
     assert "# HeartbeatRequest v4: " in result.stdout and "frame: size at byte" in result.stderr
 
 
@@ -164,8 +155,7 @@ def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
 
 def test_unknown_api_is_reported_in_place() -> None:
     rows = [{"dir": "resp", "api_key": 4711, "api_version": 0, "hex": "00"}, {"dir": "req", "hex": REQUEST.hex()}]
-    result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
-    assert result.exit_code == 1
+    result = run("--capture", stdin="\n".join(map(json.dumps, rows)), code=1)
     assert "no response with API key 4711" in result.stderr and "# HeartbeatRequest v4: " in result.stdout
 
 
@@ -174,15 +164,14 @@ def test_unknown_api_is_reported_in_place() -> None:
 )
 def test_line_that_is_not_a_frame(line: str) -> None:
     good = json.dumps({"dir": "req", "hex": REQUEST.hex()})
-    result = run("--capture", stdin=f"{good}\n{line}\n{good}\n")
-    assert result.exit_code == 1 and result.stdout.count("# HeartbeatRequest v4: ") == 2
+    result = run("--capture", stdin=f"{good}\n{line}\n{good}\n", code=1)
+    assert result.stdout.count("# HeartbeatRequest v4: ") == 2
     assert "the input: line 2 is not a captured frame" in result.stderr
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8bnot gzip", REQUEST, b"\xff\n"])
 def test_file_that_is_not_a_capture(data: bytes) -> None:
-    result = run("--capture", stdin=data)
-    assert result.exit_code == 1 and "the input" in result.stderr
+    assert "the input" in run("--capture", stdin=data, code=1).stderr
 
 
 @pytest.mark.parametrize(
@@ -292,8 +281,7 @@ def test_network_capture_with_a_missing_packet(tmp_path: Path) -> None:
         segments.append(Segment(51 + number * len(answered[0]), answered[number], is_request=False))
     del segments[4]
     (tmp_path / "a.pcap").write_bytes(pcap(segments))
-    result = run("--capture", str(tmp_path / "a.pcap"))
-    assert result.exit_code == 1
+    result = run("--capture", str(tmp_path / "a.pcap"), code=1)
     assert result.stdout.count("# HeartbeatRequest v4: ") == 4, "all but the one that is missing"
     assert result.stdout.count("# HeartbeatResponse v4: ") == 4, "all whose request is known"
     gap = (
