@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,26 +16,25 @@ from tagwire.records import FormatError, Record, build, format_names, format_of
 pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
-def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    count = 0
+def outcome(path: Path, counts: Iterable[int]) -> tuple[Any, ...]:
+    """Return the sum of `counts`, which reads the file at `path`, and the error that ended it."""
+    total = 0
     try:
-        for position, batch in log.Segment(path).positioned_batches(format=format):
-            for _ in ROWS[level](path, position, batch):
-                count += 1
-    except log.LogError as error:
-        return count, error.offset, error.path, error.found, error.rule
-    return count, None
-
-
-def verdict_of_columns(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    count = 0
-    try:
-        for array in log.columns(path, format=format, level=level):
-            count += len(array)
+        for count in counts:
+            total += count
     except log.LogError as error:
         assert error.file == str(path)
-        return count, error.offset, error.path, error.found, error.rule
-    return count, None
+        return total, error.offset, error.path, error.found, error.rule
+    return total, None
+
+
+def verdict(path: Path, format: str) -> tuple[Any, ...]:
+    batches = log.Segment(path).positioned_batches(format=format)
+    return outcome(path, (1 for position, batch in batches for _ in ROWS["record"](path, position, batch)))
+
+
+def verdict_of_columns(path: Path, format: str) -> tuple[Any, ...]:
+    return outcome(path, map(len, log.columns(path, format=format)))
 
 
 @pytest.mark.parametrize("name", format_names()[:10])
@@ -46,8 +45,8 @@ def test_columns_and_reader_find_damage_at_the_same_position(name: str, tmp_path
     right = 0
     for data in damaged(name, random, 150):
         path.write_bytes(whole + data)
-        expected = verdict(path, name, "record")
-        assert verdict_of_columns(path, name, "record") == expected, data.hex()
+        expected = verdict(path, name)
+        assert verdict_of_columns(path, name) == expected, data.hex()
         right += expected[1] is None
     assert 0 < right < 150
 
@@ -59,7 +58,7 @@ def test_damage_of_formats_that_are_found_out(name: str, tmp_path: Path) -> None
     whole = build(records_for(name, random, 3), name).encode()
     for data in damaged(name, random, 150):
         path.write_bytes(whole + data + whole)
-        assert verdict_of_columns(path, "auto", "record") == verdict(path, "auto", "record"), data.hex()
+        assert verdict_of_columns(path, "auto") == verdict(path, "auto"), data.hex()
 
 
 def test_headers_are_read_without_their_checksum(tmp_path: Path) -> None:
@@ -134,9 +133,9 @@ def test_wrong_record_count(name: str, codec: str, count: int, tmp_path: Path) -
     path = tmp_path / "segment"
     right = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], name, compression=codec)
     path.write_bytes(right.encode() + right.replace(count=count).encode())
-    expected = verdict(path, name, "record")
+    expected = verdict(path, name)
     assert expected[1] is not None
-    assert verdict_of_columns(path, name, "record") == expected
+    assert verdict_of_columns(path, name) == expected
 
 
 @pytest.mark.parametrize("errors", ["raise", "skip"])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from native_engine import native
 from random_logs import DAY, NOW, RandomLog
+from small_logs import write_segment
 
 from tagwire import log
 from tagwire.log import compaction
@@ -25,10 +26,8 @@ OLD = NOW - 30 * DAY
 
 
 def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
-    folder.mkdir()
     for number, batches in enumerate(segments):
-        path = folder / segment_file(batches[0].base_offset, "log")
-        path.write_bytes(b"".join(batch.encode() for batch in batches))
+        path = write_segment(folder, *batches, base=batches[0].base_offset)
         if modified:
             os.utime(path, ns=(modified[number] * 1_000_000, modified[number] * 1_000_000))
     return folder
@@ -440,16 +439,14 @@ def test_a_batch_of_many_records_is_compacted_in_parts_as_at_once(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", engine)
-    source = tmp_path / "alpha-0"
-    source.mkdir()
     keys = [Record(n, 5 + n, b"k%d" % (n % 5), None if n % 7 == 6 else b"v") for n in range(40)]
-    (source / f"{0:020}.log").write_bytes(build(keys, "v3", compression="gzip").encode())
+    source = write_segment(tmp_path / "alpha-0", build(keys, "v3", compression="gzip"))
 
     def compacted(name: str) -> bytes:
-        compact_partition(log.Partition(source), tmp_path / name, Compaction(now=1000, include_active=True))
-        return (tmp_path / name / f"{0:020}.log").read_bytes()
+        compact_partition(log.Partition(source.parent), tmp_path / name, Compaction(now=1000, include_active=True))
+        return (tmp_path / name / source.name).read_bytes()
 
     whole = compacted("whole")
     for module in (building, compaction):
         monkeypatch.setattr(module, "AT_ONCE", 3)
-    assert compacted("parts") == whole != (source / f"{0:020}.log").read_bytes()
+    assert compacted("parts") == whole != source.read_bytes()

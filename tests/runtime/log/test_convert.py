@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_logs import write_segment
 
 from tagwire import log
 from tagwire.errors import EncodeError, TagwireError
@@ -78,8 +79,7 @@ def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     """
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
-    (tmp_path / "t-0").mkdir()
-    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(batch.encode())
+    write_segment(tmp_path / "t-0", batch)
     (report,) = converted(tmp_path / "t-0", tmp_path / "to", Conversion(to, None, BatchSize(records=3), format))
     batches = list(log.Partition(tmp_path / "to").batches(None, to or format))
     assert {record.timestamp for batch in batches for record in batch} == {999}
@@ -128,11 +128,9 @@ def test_losses_of_producers_and_markers_in_old_formats(logs: Path, tmp_path: Pa
 
 
 def test_losses_are_counted_by_field(tmp_path: Path) -> None:
-    folder = tmp_path / "topic-0"
-    folder.mkdir()
     batches = [build([Record(n, 5, b"k", b"v", (("h", b"1"), ("i", b"2")))], "v2") for n in range(3)]
-    (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))
-    [report] = converted(folder, tmp_path / "to", Conversion("v1"))
+    path = write_segment(tmp_path / "topic-0", *batches)
+    [report] = converted(path.parent, tmp_path / "to", Conversion("v1"))
     [row] = report.losses.rows()
     assert (row.path, row.times, row.position) == ("records[].headers[]", 6, 0)
     assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "'h': 1 byte 31"
@@ -237,14 +235,23 @@ def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
 
 def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> Path:
     """Create a broker's log folder with one partition. `entries` are the lines of its log start offset checkpoint."""
-    (folder / f"t-{partition}").mkdir(parents=True)
-    (folder / f"t-{partition}" / f"{0:020}.log").write_bytes(build([Record(0, 5, None, b"v")], "v2").encode())
+    write_segment(folder / f"t-{partition}", build([Record(0, 5, None, b"v")], "v2"))
     lines = entries.split(", ") if entries else []
     (folder / "log-start-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
     (folder / "meta.properties").write_text(f"directory.id={folder.name}\n")
     if clean:
         (folder / ".kafka_cleanshutdown").write_text("{}")
     return folder
+
+
+def joined(to: Path, *groups: list[Path]) -> Path:
+    """Copy the files of several disks to one folder, as a run per group of disks does."""
+    for group in groups:
+        for folder in group:
+            for each in log.find_partitions(folder):
+                (to / each.path.name).mkdir(parents=True, exist_ok=True)
+        copy_directory_files([(folder, to) for folder in group], keeps_producers=True)
+    return to
 
 
 @pytest.mark.parametrize(
@@ -259,12 +266,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
 @pytest.mark.parametrize("at_once", [True, False])
 def test_several_disks_of_a_broker(tmp_path: Path, one: str, other: str, expected: list[str], at_once: bool) -> None:
     disks = [disk(tmp_path / "d2", 0, entries=one), disk(tmp_path / "d1", 1, entries=other)]
-    to = tmp_path / "to"
-    for group in [disks] if at_once else [disks[:1], disks]:
-        for folder in group:
-            for each in log.find_partitions(folder):
-                (to / each.path.name).mkdir(parents=True, exist_ok=True)
-        copy_directory_files([(folder, to) for folder in group], keeps_producers=True)
+    to = joined(tmp_path / "to", *([disks] if at_once else [disks[:1], disks]))
     assert (to / "log-start-offset-checkpoint").read_text().split("\n") == ["0", str(len(expected)), *expected, ""]
     assert (to / "meta.properties").read_text() == "directory.id=d2\n"
     assert (to / ".kafka_cleanshutdown").exists()
@@ -274,12 +276,7 @@ def test_several_disks_of_a_broker(tmp_path: Path, one: str, other: str, expecte
 @pytest.mark.parametrize("at_once", [True, False])
 def test_clean_shutdown_marker_requires_all_disks(tmp_path: Path, one: bool, other: bool, at_once: bool) -> None:
     disks = [disk(tmp_path / "d1", 0, entries="", clean=one), disk(tmp_path / "d2", 1, entries="", clean=other)]
-    to = tmp_path / "to"
-    for group in [disks] if at_once else [disks[:1], disks[1:]]:
-        for folder in group:
-            for each in log.find_partitions(folder):
-                (to / each.path.name).mkdir(parents=True, exist_ok=True)
-        copy_directory_files([(folder, to) for folder in group], keeps_producers=True)
+    to = joined(tmp_path / "to", *([disks] if at_once else [disks[:1], disks[1:]]))
     assert not (to / ".kafka_cleanshutdown").exists()
 
 
@@ -344,10 +341,8 @@ def test_unknown_values_are_rejected(to: str | None, codec: str | None, message:
 
 
 def test_rejected_records_have_a_position(tmp_path: Path) -> None:
-    folder = tmp_path / "topic-0"
-    folder.mkdir()
     # The difference between these timestamps does not fit in a varlong.
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1")
-    (folder / f"{0:020}.log").write_bytes(wide.encode())
+    folder = write_segment(tmp_path / "topic-0", wide).parent
     with pytest.raises(EncodeError, match=r"in the batch at byte 0 of .*topic-0"):
         converted(folder, tmp_path / "to", Conversion("v2", None, BatchSize(records=2)))

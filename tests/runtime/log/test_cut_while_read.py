@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import small_logs
 from command import tagwire_result
 from native_engine import native
 
@@ -65,10 +66,7 @@ else:
 @pytest.fixture
 def segment(tmp_path: Path) -> Path:
     batch = build([Record(n, 5, b"k", b"v" * 500) for n in range(30)], "v2")
-    path = tmp_path / "alpha-0" / "00000000000000000000.log"
-    path.parent.mkdir()
-    path.write_bytes(b"".join(batch.replace(base_offset=30 * n).encode() for n in range(200)))
-    return path
+    return small_logs.write_segment(tmp_path / "alpha-0", *(batch.replace(base_offset=30 * n) for n in range(200)))
 
 
 @pytest.mark.thorough
@@ -139,16 +137,15 @@ STEADY: dict[str, Callable[[log.Partition, Path], object]] = {
 def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
     way: str, is_compacted: bool, tmp_path: Path
 ) -> None:
-    batches = [build([Record(base + 1, 5, b"%d" % base, b"v")], "v2").encode() for base in (0, 10, 20)]
-    (tmp_path / "t-0").mkdir()
-    first, second, _ = paths = [tmp_path / "t-0" / f"{base:020}.log" for base in (0, 10, 20)]
-    for path, data in zip(paths, batches, strict=True):
-        path.write_bytes(data)
+    first, second, _ = (
+        small_logs.write_segment(tmp_path / "t-0", build([Record(base + 1, 5, b"%d" % base, b"v")], "v2"), base=base)
+        for base in (0, 10, 20)
+    )
     found = log.Partition(tmp_path / "t-0")
     assert len(found.segments) == 3
     if is_compacted:  # a new segment replaces the first two
         swap = first.with_suffix(".log.swap")
-        swap.write_bytes(batches[0] + batches[1])
+        swap.write_bytes(first.read_bytes() + second.read_bytes())
         swap.replace(first)
         second.unlink()
     else:

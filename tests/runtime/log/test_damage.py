@@ -1,22 +1,19 @@
 import struct
 
-import google_crc32c
 import pytest
+from small_logs import sealed
 
 from tagwire.layout import Fixed, Item, StructLayout
-from tagwire.log.damage import Damage, Found, pieces
+from tagwire.log import LogError
+from tagwire.log.damage import Damage, Found, SumCheck, pieces
 from tagwire.log.scan import Scan
-from tagwire.records import FormatSet, Record, build, format_of
+from tagwire.records import FormatSet, Record, build, format_names, format_of
 from tagwire.wire.types import WIRE_TYPES
 
 
 def batch(first: int, last: int | None = None) -> bytes:
     offsets = range(first, (first if last is None else last) + 1)
     return build([Record(offset, 300, b"k", b"v") for offset in offsets], "v2").encode()
-
-
-def resealed(data: bytes) -> bytes:
-    return data[:17] + struct.pack(">I", google_crc32c.value(data[21:])) + data[21:]
 
 
 def endless(first: int) -> bytes:
@@ -31,13 +28,13 @@ def flipped(first: int) -> bytes:
 def miscounted(first: int) -> bytes:
     """Return a batch of one record whose record count (at byte 57) is two. Its checksum is valid."""
     data = batch(first)
-    return resealed(data[:57] + struct.pack(">i", 2) + data[61:])
+    return sealed(data[:57] + struct.pack(">i", 2) + data[61:])
 
 
 def backward(first: int) -> bytes:
     """Return an empty batch with an invalid last offset delta (at byte 23) of -1. Its checksum is valid."""
     data = batch(first)
-    return resealed(data[:8] + struct.pack(">i", 49) + data[12:23] + struct.pack(">i", -1) + data[27:57] + bytes(4))
+    return sealed(data[:23] + struct.pack(">i", -1) + data[27:57] + bytes(4))
 
 
 def holding(first: int, *batches: bytes) -> bytes:
@@ -183,3 +180,31 @@ def test_batch_header_across_two_search_windows(shift: int) -> None:
     junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + shift)
     parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]
     assert read(b"".join(data for _, data in parts)) == found(parts)
+
+
+_NAMES = format_names()
+
+
+def batches(name: str, first: int) -> bytes:
+    return build([Record(first + n, -1, b"k", b"v" * 40) for n in range(3)], name).encode()
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_checksum_errors_equal_those_of_reading(name: str) -> None:
+    formats, data = FormatSet(name), bytearray(batches(name, 0))
+    SumCheck("f", bytes(data)).reject_wrong(0, [format_of(name)])
+    data[Scan("f", bytes(data), formats).size(0) - 1] ^= 1
+    with pytest.raises(LogError) as read:
+        Scan("f", bytes(data), formats).batch(0)
+    with pytest.raises(LogError) as caught:
+        SumCheck("f", bytes(data)).reject_wrong(0, [format_of(name)])
+    assert str(caught.value) == str(read.value)
+
+
+@pytest.mark.parametrize("gap", [b"", bytes(200_000), b"junk" * 50_000, b"\0\x01" * 3_000])
+@pytest.mark.parametrize("name", _NAMES)
+def test_batches_after_damage_are_found_in_every_format(name: str, gap: bytes) -> None:
+    begun, rest = batches(name, 0), batches(name, 10)
+    data = bytes((begun[0] ^ 1, *begun[1:20], begun[20] ^ 1)) + begun[21:] + gap + rest
+    found = [piece.position for piece in pieces(Scan("f", data, FormatSet(name))) if isinstance(piece, Found)]
+    assert len(begun + gap) in found

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import google_crc32c
 import pytest
 from native_engine import native
 from peak_memory import PEAK_KIB, SANITIZED
+from small_logs import sealed, write_segment
 
 from tagwire import log
 from tagwire.log import damage
@@ -121,7 +121,7 @@ def test_damage_is_reported_as_by_trying_every_byte(monkeypatch: pytest.MonkeyPa
 
 
 def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
-    (tmp_path / f"{0:020}.log").write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode())
+    write_segment(tmp_path, build([Record(0, 5, b"k", b"v")], "v2"))
     for kind, width in (("index", 8), ("timeindex", 12)):
         (tmp_path / f"{0:020}.{kind}").write_bytes(b"\xff" * width * 100_000)
     reports = {each.file.suffix: each.problems for each in verify_partition(log.Partition(tmp_path))}
@@ -132,21 +132,16 @@ def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
     assert more[0] == "98999 more problems of this rule from here on"
 
 
-def bomb(path: Path, count: int, offset_delta: int = 0) -> Path:
+def bomb(folder: Path, count: int, offset_delta: int = 0) -> Path:
     """Write a compressed batch of `count` records of seven bytes, all with the same offset delta."""
     header = bytearray(build([Record(0, 5, b"", None)], "v2", compression="gzip").encode()[:61])
-    payload = gzip.compress(bytes([12, 0, 0, offset_delta, 0, 1, 0]) * count, 9)
-    struct.pack_into(">i", header, 8, 49 + len(payload))
     struct.pack_into(">i", header, 23, count - 1)
     struct.pack_into(">i", header, 57, count)
-    struct.pack_into(">I", header, 17, google_crc32c.value(bytes(header[21:]) + payload))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(bytes(header) + payload)
-    return path
+    return write_segment(folder, sealed(header + gzip.compress(bytes([12, 0, 0, offset_delta, 0, 1, 0]) * count, 9)))
 
 
 def test_batch_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
-    (report,) = verify_segment(bomb(tmp_path / f"{0:020}.log", 20_000))
+    (report,) = verify_segment(bomb(tmp_path, 20_000))
     assert report.records == 20_000
     assert [problem.rule for problem in report.problems] == ["TWL107"] * 1001
     assert report.problems[-1].message == "18999 more problems of this rule from here on"
@@ -183,8 +178,8 @@ _COMMANDS = {
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_memory_of_many_small_records(command: str, tmp_path: Path) -> None:
     """Limit the memory for 200,000 records of seven bytes (1.4 MB). Python objects for them take at least 22 MB."""
-    small = bomb(tmp_path / "small-0" / f"{0:020}.log", 1000).parent
-    large = bomb(tmp_path / "large-0" / f"{0:020}.log", 200_000).parent
+    small = bomb(tmp_path / "small-0", 1000).parent
+    large = bomb(tmp_path / "large-0", 200_000).parent
     words = [sys.executable, "-c", _RUN, str(small), str(large), *_COMMANDS[command]]
     run = subprocess.run(words, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-2000:]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from mixed_logs import MIXTURES, Mixture, batches_of, log_of
+from small_logs import write_segment
 
 from tagwire import engine, log
 from tagwire.log import column_stream
@@ -63,12 +64,10 @@ def test_verification_finds_no_problems_and_counts_all_records(tmp_path: Path, m
 @some_mixtures
 def test_damage_affects_only_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
     batches = batches_of(mixture.formats, "gzip")
-    folder = tmp_path / "t-0"
-    folder.mkdir()
     for number, (_, records, data) in enumerate(batches):
         parts = [each for _, _, each in batches]
         parts[number] = data[:-9] + bytes(byte ^ 0x55 for byte in data[-9:])
-        (folder / f"{0:020}.log").write_bytes(b"".join(parts))
+        folder = write_segment(tmp_path / "t-0", *parts).parent
         [report] = salvage(log.Partition(folder), tmp_path / f"saved {number}", mixture.named)
         assert report.lost_bytes == len(data)
         saved = [record for _, record in records_of(tmp_path / f"saved {number}" / "t-0", mixture.named)]
@@ -117,14 +116,12 @@ def test_only_ambiguous_batches_fall_back_on_python(tmp_path: Path, monkeypatch:
 
 
 def test_header_keys_of_two_types_are_text(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    parts = [
+    path = write_segment(
+        tmp_path / "t-0",
         build([Record(0, 5, b"k", b"v", ((7, b"h"),))], "kip82-int"),
         build([Record(1, 5, b"k", b"v", (("h", None),))], "v3"),
-    ]
-    (folder / f"{0:020}.log").write_bytes(b"".join(part.encode() for part in parts))
-    rows = pa.table(log.columns(folder, format="kip82-int,v3")).to_pylist()
+    )
+    rows = pa.table(log.columns(path.parent, format="kip82-int,v3")).to_pylist()
     assert [header_pairs(row) for row in rows] == [[("7", b"h")], [("h", None)]]
 
 
@@ -176,15 +173,13 @@ def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
 
 def test_deletes_in_each_format(tmp_path: Path) -> None:
     """In v0 and v1, null values delete keys. In kip87, only tombstone flags do."""
-    folder = tmp_path / "t-0"
-    folder.mkdir()
     batches = [
         build([Record(0, -1, b"a", None)], "v0"),
         build([Record(1, 5, b"b", None)], "v1"),
         copied([Record(2, 5, b"c", None, tombstone=False), Record(3, 5, b"d", b"why", tombstone=True)], "kip87"),
         build([Record(4, 5, b"e", b"end")], "v1"),
     ]
-    (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))
+    folder = write_segment(tmp_path / "t-0", *batches).parent
     options = Compaction(now=NOW, delete_retention_ms=0, include_active=True, format="kip87")
     report = compact_partition(log.Partition(folder), tmp_path / "out", options)
     assert [record.key for _, record in records_of(tmp_path / "out", "kip87")] == [b"c", b"e"]
@@ -231,10 +226,8 @@ UNFLAGGED = [Record(0, 5, b"a", None, tombstone=False), Record(1, 6, b"b", b"v",
 def test_null_value_without_the_flag_is_kept_in_a_rewritten_batch(
     tmp_path: Path, format: str, codec: str, how: Callable[[log.Partition, Path, str], Any]
 ) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
     first = copied([Record(0, 5, b"b", b"old", tombstone=False), *_moved(UNFLAGGED, 1)], format, compression=codec)
-    (folder / f"{0:020}.log").write_bytes(first.encode())
+    folder = write_segment(tmp_path / "t-0", first).parent
     how(log.Partition(folder), tmp_path / "out", format)
     kept = [record for _, record in records_of(tmp_path / "out", format)][-2:]
     assert kept == _moved(UNFLAGGED, 1)

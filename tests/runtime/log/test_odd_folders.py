@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from small_logs import write_segment
 
 from tagwire import log
 from tagwire.log import file_bytes
@@ -106,9 +107,7 @@ def test_a_partition_without_segments_does_not_end_a_run_over_several(
 @pytest.mark.parametrize("far", [1 << 31, 1 << 40, -1])
 def test_offsets_far_from_the_name_are_rejected_with_their_place(far: int, tmp_path: Path) -> None:
     base, near = 100, batch(100)
-    folder = tmp_path / "alpha-0"
-    folder.mkdir()
-    (folder / name(base)).write_bytes(near + batch(base + far))
+    folder = write_segment(tmp_path / "alpha-0", near, batch(base + far), base=base).parent
     with pytest.raises(log.LogError) as raised:
         convert_partition(log.Partition(folder), tmp_path / "out", Conversion("v3"))
     assert (raised.value.rule, raised.value.offset) == ("TWL109", len(near))
@@ -130,9 +129,8 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
 
 
 def three_segments(folder: Path) -> Path:
-    folder.mkdir()
     for base in (0, 2, 4):
-        (folder / name(base)).write_bytes(batch(base))
+        write_segment(folder, batch(base), base=base)
     return folder
 
 
@@ -157,9 +155,7 @@ def test_a_segment_that_cannot_be_read_does_not_end_verifying(unreadable: Any, t
 
 def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(batch(2 * n) for n in range(100_000))
-    (tmp_path / "in").mkdir()
-    path = tmp_path / "in" / name(0)
-    path.write_bytes(data)
+    path = write_segment(tmp_path / "in", data)
     read = file_bytes.FileBytes.read
 
     def failing(self: Any, start: int, size: int) -> bytes:

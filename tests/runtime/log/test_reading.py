@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
+from small_logs import sealed, write_segment
 from tiered_logs import TOPIC_ID, tiered
 
 from tagwire import log
 from tagwire.log.scan import Scan
 from tagwire.log.verify import verify_partition
 from tagwire.records import FormatError, Record, build
-from tagwire.wire.checksums import checksum
 
 PARTITIONS = (
     "kafka0.8/alpha-b0.8-compact-none-0",
@@ -175,9 +175,7 @@ def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, b
         ]
         batches.append(build(records, "v3").encode())
     assert batches[1][16] == byte
-    path = tmp_path / "o-0" / f"{0:020}.log"
-    path.parent.mkdir()
-    path.write_bytes(b"".join(batches))
+    path = write_segment(tmp_path / "o-0", *batches)
     assert [span.last_offset for span in Scan(str(path), path.read_bytes()).spans()] == [99, 103, 106]
     for offset in (100, 101, 102, 103, 104):
         assert [batch.base_offset for batch in log.read(path.parent, offset)] == [100, 104][offset > 103 :]
@@ -328,9 +326,7 @@ def test_position_of_an_invalid_record(tmp_path: Path) -> None:
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
     batch[61] = 0x70  # overwrites the record's length
-    batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(whole + batch)
+    path = write_segment(tmp_path, whole, sealed(batch))
     for read in (log.read(path), log.read(tmp_path), log.Segment(path).batches()):
         first, second = read
         assert len(list(first)) == 1 and list(first) == list(first)
@@ -340,8 +336,7 @@ def test_position_of_an_invalid_record(tmp_path: Path) -> None:
         assert len(whole) + 61 <= caught.value.offset <= len(whole) + 62
         assert caught.value.path.startswith("records")
     batch[57:61] = (1 << 30).to_bytes(4, "big")
-    batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
-    path.write_bytes(whole + batch)
+    path.write_bytes(whole + sealed(batch))
     *_, second = log.read(path)
     with pytest.raises(log.LogError) as caught:
         len(second)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import google_crc32c
 import pytest
+from small_logs import sealed, write_segment
 
 from tagwire import log
 from tagwire.log.salvage import salvage
@@ -140,8 +140,7 @@ def test_value_that_contains_a_batch(damaged: Damaged) -> None:
 
 def test_batch_with_an_invalid_record_and_a_right_checksum_is_lost(damaged: Damaged) -> None:
     first, changed, last = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (1, 2, 3))
-    body = changed[21:-1] + b"\x02"  # a header count of 1, but no header
-    damaged.write(first + changed[:17] + google_crc32c.value(body).to_bytes(4, "big") + body + last)
+    damaged.write(first + sealed(changed[:-1] + b"\x02") + last)  # a header count of 1, but no header
     assert damaged.problems()
     assert damaged.saved() == first + last
 
@@ -188,12 +187,11 @@ def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) 
 
 def test_rebuilt_epochs_ascend(tmp_path: Path) -> None:
     folder = tmp_path / "alpha-0"
-    folder.mkdir()
     batches = []
     for offset, epoch in enumerate([0, 2, 1, 2, 4, 3, 5]):
         data = build([Record(offset, 300, b"k", b"v")], "v2").encode()
         batches.append(data[: V2_EPOCH[0]] + epoch.to_bytes(4, "big") + data[V2_EPOCH[-1] + 1 :])
-    (folder / SEGMENT).write_bytes(b"".join(batches))
+    write_segment(folder, *batches)
     (folder / "leader-epoch-checkpoint").write_text("0\n1\nx")
     salvage(log.Partition(folder), tmp_path / "saved")
     rebuilt = (tmp_path / "saved" / folder.name / "leader-epoch-checkpoint").read_text()

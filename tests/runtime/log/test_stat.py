@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from small_logs import write_segment
 
 from tagwire.log import Segment
 from tagwire.log.stat import stat
@@ -10,14 +11,8 @@ from tagwire.records import Record, build
 @pytest.mark.parametrize("compression", ["none", "gzip"])
 @pytest.mark.parametrize("format", ["v0", "v1", "v2"])
 def test_the_range_of_timestamps(tmp_path: Path, format: str, compression: str) -> None:
-    path = tmp_path / f"{0:020}.log"
     times = (7, -1, 5, 9) if format != "v0" else (-1, -1, -1, -1)
-    path.write_bytes(
-        b"".join(
-            build([Record(offset, time, b"k", b"v")], format, compression=compression).encode()
-            for offset, time in enumerate(times)
-        )
-    )
-    found = stat(Segment(path))
+    batches = [build([Record(n, time, b"k", b"v")], format, compression=compression) for n, time in enumerate(times)]
+    found = stat(Segment(write_segment(tmp_path, *batches)))
     known = (None, None) if format == "v0" else (5, 9)
     assert (found.first_timestamp, found.last_timestamp, found.records) == (*known, 4)

@@ -3,11 +3,14 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from small_logs import write_segment
 
 from tagwire import log
 from tagwire.log import whole_folder as module
@@ -30,12 +33,19 @@ convert_partition(log.Partition(sys.argv[1]), sys.argv[2], Conversion("v3"), wai
 _COMMANDS: dict[str, list[str]] = {"convert": ["--to", "v2"], "compact": ["--drop-keyless"], "salvage": []}
 
 
-def partition(path: Path, batches: int = 1, records: int = 10) -> Path:
-    path.mkdir(parents=True)
-    batch = build([Record(n, 5, b"k%d" % n, b"v") for n in range(records)], "v2")
-    data = b"".join(batch.replace(base_offset=records * number).encode() for number in range(batches))
-    (path / f"{0:020}.log").write_bytes(data)
-    return path
+def partition(path: Path, batches: int = 1) -> Path:
+    batch = build([Record(n, 5, b"k%d" % n, b"v") for n in range(10)], "v2")
+    return write_segment(path, *(batch.replace(base_offset=10 * number) for number in range(batches))).parent
+
+
+def at_once(*calls: Callable[[], object]) -> None:
+    """Make each call in a thread of its own. All calls begin at the same time."""
+    barrier = Barrier(len(calls))
+    threads = [Thread(target=lambda call=call: (barrier.wait(), call())) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def records_of(path: Path) -> int:
@@ -130,20 +140,15 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
 
 def test_one_of_many_threads_writes(tmp_path: Path) -> None:
     source = log.Partition(partition(tmp_path / "alpha-0", batches=50))
-    barrier, rejected = Barrier(8), []
+    rejected = []
 
     def run() -> None:
-        barrier.wait()
         try:
             convert_partition(source, tmp_path / "out", Conversion("v3"))
         except log.LogPathError as error:
             rejected.append(str(error))
 
-    threads = [Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[run] * 8)
     assert len(rejected) == 7
     assert records_of(tmp_path / "out") == 500
     # The error says "another process" if the other process hasn't written its name yet.
@@ -158,17 +163,8 @@ def test_checkpoints_that_two_runs_join_have_the_entries_of_both(tmp_path: Path)
         folder.mkdir()
         write_offsets(folder / "recovery-point-offset-checkpoint", {TopicPartition(f"t{number}", 0): number})
         folders.append(folder)
-    target, barrier = tmp_path / "out", Barrier(8)
-
-    def run(folder: Path) -> None:
-        barrier.wait()
-        copy_directory_files([(folder, target)], keeps_producers=True)
-
-    threads = [Thread(target=run, args=(folder,)) for folder in folders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    target = tmp_path / "out"
+    at_once(*(partial(copy_directory_files, [(folder, target)], keeps_producers=True) for folder in folders))
     joined = read_offsets(target / "recovery-point-offset-checkpoint")
     assert joined == {TopicPartition(f"t{number}", 0): number for number in range(8)}
 

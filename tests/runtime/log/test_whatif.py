@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import small_logs
 from command import tagwire_result as run
 
 from tagwire import log
@@ -18,10 +19,8 @@ NOW = 1_700_000_000_000
 TXN = "kafka4/alpha-txn-many-0"
 
 
-def segment(folder: Path, *batches: RecordBatch) -> log.Segment:
-    path = folder / f"{0:020}.log"
-    path.write_bytes(b"".join(batch.encode() for batch in batches))
-    return log.Segment(path)
+def segment(folder: Path, *batches: bytes | RecordBatch) -> log.Segment:
+    return log.Segment(small_logs.write_segment(folder, *batches))
 
 
 def draft_batch(codec: str = "none") -> RecordBatch:
@@ -94,10 +93,7 @@ def test_rejected_records_are_counted_and_not_raised(tmp_path: Path) -> None:
 
 def test_damage_has_its_place(tmp_path: Path) -> None:
     with pytest.raises(log.LogError, match=r"0000\.log"):
-        found = WhatIf(Conversion("v3"))
-        path = tmp_path / f"{0:020}.log"
-        path.write_bytes(draft_batch().encode()[:-1])
-        found.add(log.Segment(path), "orders")
+        WhatIf(Conversion("v3")).add(segment(tmp_path, draft_batch().encode()[:-1]), "orders")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +160,6 @@ def test_axes_have_round_ticks_and_room(values: list[float], ticks: list[float])
 
 def test_a_topic_s_name_is_text_on_the_page(tmp_path: Path) -> None:
     folder = tmp_path / "<b>&-0"
-    folder.mkdir()
     segment(folder, draft_batch())
     assert run("whatif", "--to", "v3", "--html", tmp_path / "page.html", folder).exit_code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

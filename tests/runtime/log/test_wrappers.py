@@ -8,11 +8,11 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pyarrow as pa
 import pytest
 from command import tagwire_result
+from small_logs import message, sealed, write_segment
 
 from tagwire import DecodeError, Limits, log
 from tagwire.log.salvage import salvage
@@ -20,25 +20,16 @@ from tagwire.log.stat import stat
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build, convert, read_batches
 from tagwire.records.opening import trace_batches
-from tagwire.wire.checksums import checksum
 from tagwire.wire.compression import DecompressionError, compress, decompress
 from tagwire.wire.varint import uvarint_bytes
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
-SEGMENT = "00000000000000000000.log"
 KAFKA_PYTHON = bytes.fromhex(
     "000000000000000000000056d1502a8b01010000000000000000ffffffff000000401f8b0800f2f1066b02ff6360800389e8"
     "150b3731c278acff81004833951940454052123aeb27aa60516308156102a9d9baecc03c2c6a8c007ccfa14d6c000000"
 )
 """A batch of three messages as kafka-python's builder writes it."""
-
-
-def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -> bytes:
-    time = struct.pack(">q", 5) if magic else b""
-    body = struct.pack(">bb", magic, attributes) + time + struct.pack(">i", -1)
-    body += struct.pack(">i", -1) if value is None else struct.pack(">i", len(value)) + value
-    return struct.pack(">qiI", offset, len(body) + 4, crc32(body)) + body
 
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
@@ -65,15 +56,8 @@ OFFSETS = [
 """Each case: magic, wrapper offset, inner offsets, and the record offsets (None if Kafka rejects the wrapper)."""
 
 
-def written(tmp_path: Path, data: bytes) -> Path:
-    (tmp_path / "t-0").mkdir(exist_ok=True)
-    path = tmp_path / "t-0" / SEGMENT
-    path.write_bytes(data)
-    return path
-
-
 def read_all(data: bytes, tmp_path: Path) -> dict[str, list[int]]:
-    path = written(tmp_path, data)
+    path = write_segment(tmp_path / "t-0", data)
     return {
         "records": [record.offset for batch in read_batches(data) for record in batch],
         "log": [record.offset for batch in log.read(path) for record in batch],
@@ -97,7 +81,7 @@ def test_offsets_of_a_wrapper(
     assert (batch.base_offset, batch.last_offset) == (expected[0], last)
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))
     assert (report.records, report.problems) == (len(expected), [])
-    assert log.Segment(tmp_path / "t-0" / SEGMENT).end_offset() == batch.last_offset + 1
+    assert log.Partition(tmp_path / "t-0").segments[0].end_offset() == batch.last_offset + 1
 
 
 def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
@@ -111,13 +95,13 @@ def bent(magic: int) -> bytes:
     records = [Record(3 + index, 5, None, b"v%d" % index * 20) for index in range(3)]
     data = bytearray(build(records, "v2", compression="gzip").encode())
     data[61 + 20] ^= 0xFF
-    return bytes(data[:17]) + struct.pack(">I", checksum("crc32c", bytes(data[21:]))) + bytes(data[21:])
+    return sealed(data)
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_path: Path) -> None:
     first, last = message(2, magic % 2, b"v"), message(6, magic % 2, b"v")
-    path = written(tmp_path, first + bent(magic) + last)
+    path = write_segment(tmp_path / "t-0", first, bent(magic), last)
     folder = path.parent
     damaged_range = range(len(first), len(first + bent(magic)))
 
@@ -134,7 +118,7 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
         len(damaged_range),
         [True],
     )
-    assert (tmp_path / "saved" / "t-0" / SEGMENT).read_bytes() == first + last
+    assert (tmp_path / "saved" / "t-0" / path.name).read_bytes() == first + last
 
     skipping = log.columns(path, ["offset"], errors="skip")
     assert pa.table(skipping).column("offset").to_pylist() == [2, 6]
@@ -153,9 +137,8 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
-    body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
-    header = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
-    return header + struct.pack(">I", checksum("crc32c", body)) + body
+    numbers = (codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count)
+    return sealed(struct.pack(">qiibIhiqqqhii", 1, 0, 0, 2, 0, *numbers) + payload)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
@@ -183,7 +166,7 @@ def test_a_timestamp_of_more_than_64_bits_is_an_error(base: int, delta: int, tmp
     record = b"\0" + zigzag + b"\0\1\1\0"
     data = batch_of(uvarint_bytes(len(record) << 1) + record, 1, 0, base)
     with pytest.raises(log.LogError, match="expected a 64-bit number"):
-        [list(batch) for batch in log.read(written(tmp_path, data))]
+        [list(batch) for batch in log.read(write_segment(tmp_path / "t-0", data))]
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))
     assert [each.rule for each in report.problems] == ["TWL106"]
 
@@ -197,7 +180,7 @@ def test_offsets_of_a_wrapper_of_more_than_64_bits_are_an_error() -> None:
 @pytest.mark.parametrize("name", ["kip82-int", "kip82-str", "kip87", "kip82-int+kip87"])
 def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
     drafts = b"".join(build([Record(n, 5, b"k", b"v")], name).encode() for n in (3, 4, 5))
-    path = written(tmp_path, message(2, 1, b"v") + drafts)
+    path = write_segment(tmp_path / "t-0", message(2, 1, b"v"), drafts)
     (report,) = verify_partition(log.Partition(path.parent), name)
     assert report.problems == []
     (report,) = verify_partition(log.Partition(path.parent))

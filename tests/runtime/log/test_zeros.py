@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from peak_memory import PEAK_KIB, SANITIZED
+from small_logs import write_segment
 
 from tagwire import log
 from tagwire.log import damage
@@ -91,12 +92,9 @@ def test_zeros_are_skipped_in_few_steps(format: str, size: int, monkeypatch: pyt
 
 
 def test_gap_of_zeros_is_salvaged_and_read_over(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
     whole = [batch(n, "v2") for n in range(4)]
-    path = folder / f"{0:020}.log"
-    path.write_bytes(whole[0] + whole[1][:11] + bytes(1 << 20) + whole[2] + bytes(1 << 20) + whole[3])
-    [report] = salvage(log.Partition(folder), tmp_path / "saved")
+    path = write_segment(tmp_path / "t-0", whole[0], whole[1][:11], bytes(1 << 20), whole[2], bytes(1 << 20), whole[3])
+    [report] = salvage(log.Partition(path.parent), tmp_path / "saved")
     assert (tmp_path / "saved" / "t-0" / path.name).read_bytes() == whole[0] + whole[2] + whole[3]
     assert report.lost_bytes == 11 + (2 << 20)
 
@@ -113,8 +111,7 @@ print((peak_kib() - before) >> 10)
 
 
 def test_skipped_zeros_do_not_stay_in_memory(tmp_path: Path) -> None:
-    path = tmp_path / f"{0:020}.log"
-    path.write_bytes(batch(0, "v2"))
+    path = write_segment(tmp_path, batch(0, "v2"))
     with path.open("r+b") as file:
         file.truncate(256 << 20)
     arguments = [sys.executable, "-c", _PREALLOCATED, str(path)]

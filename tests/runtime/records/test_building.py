@@ -188,3 +188,10 @@ def test_objects_that_are_not_records(name: str, other: Any) -> None:
     with pytest.raises(EncodeError, match="expected a Record") as caught:
         build([PLAIN, other], name)
     assert caught.value.path == "records[1]"
+
+
+@pytest.mark.parametrize("own", [0, 3, 5, 99])
+def test_offsets_in_a_wrapper_of_v0_are_absolute(own: int) -> None:
+    data = build([Record(4, -1, b"k", b"v"), Record(5, -1, b"l", b"w")], "v0", compression="gzip").encode()
+    (batch,) = read_batches(own.to_bytes(8, "big") + data[8:])
+    assert [record.offset for record in batch] == [4, 5]

@@ -1,15 +1,17 @@
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+import tagwire_messages as messages
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.message.register import Register
 from tagwire.records import (
+    BatchBuilder,
     ConsumerRecord,
-    Headers,
     IntHeaders,
     ProducerRecord,
     Record,
@@ -18,7 +20,7 @@ from tagwire.records import (
     read_batches,
     should_retain,
 )
-from tagwire.records.headers import CODECS
+from tagwire.records.headers import CODECS, Headers
 from tagwire_generator.syntax.spec_schema import schema
 
 # Two headers: key "h" with value "v" (length 3, keyLen 1), and an empty key with an empty value (length 1, keyLen 0).
@@ -348,3 +350,33 @@ def test_a_marker_that_is_cut_off() -> None:
 def test_control_record_with_an_invalid_key(key: bytes | None) -> None:
     with pytest.raises(DecodeError, match="a version and a type"):
         control_record(Record(0, 1, key, b""))
+
+
+NONE: dict[str, list[Any]] = {"headers": [5, None], "headers[0]": [[5], [("a",)], [("a", b"", 1)], "ab", {"a"}]}
+TAKERS: list[Callable[[Any], object]] = [
+    lambda headers: Record(0, 0, b"", b"", headers),
+    lambda headers: BatchBuilder("v2").append(b"k", b"v", headers=headers),
+    lambda headers: ProducerRecord("topic", headers=headers),
+    Headers.of,
+]
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize(("path", "headers"), [(path, each) for path, found in NONE.items() for each in found])
+def test_headers_that_are_not_pairs(taker: Callable[[Any], object], path: str, headers: Any) -> None:
+    with pytest.raises(EncodeError, match=r"expected \(key, value\) pairs") as caught:
+        taker(headers)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("data", [b"\x82\0\x02k\x02v", b"\x02\x02k\x02v\0", b"\x02\x02\xff\x02v"])
+def test_bytes_of_headers_are_read_strictly(data: bytes) -> None:
+    with pytest.raises(DecodeError, match=r"^headers of v2: "):
+        list(Headers(data, "v2"))
+
+
+@pytest.mark.parametrize("message", [None, "x", 5, b"", object()])
+def test_objects_that_are_not_messages_are_rejected(message: Any) -> None:
+    for encode in (messages.registry.encode_request, messages.registry.encode_response):
+        with pytest.raises(EncodeError, match=r"expected a re.*, got"):
+            encode(message, 4)

@@ -4,15 +4,14 @@ import subprocess
 import sys
 import time
 import tracemalloc
-import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import google_crc32c
 import pytest
 from native_engine import forget_engine, native
 from peak_memory import PEAK_KIB, SANITIZED
+from small_logs import message, sealed, sealed_message
 
 from tagwire.errors import DecodeError, LimitError, TagwireError
 from tagwire.limits import Limits
@@ -22,6 +21,8 @@ from tagwire.wire.compression import CODECS, compress
 
 RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % index) for index in range(5)]
 V2_CRC_AT, V2_COUNT_AT, V2_RECORDS_AT = 17, 57, 61
+NUMBERS = ("none", "gzip", "snappy", "lz4", "zstd")
+"""The codecs, indexed by their numbers in a batch's attributes."""
 
 
 def batch(format: str = "v2", **settings: Any) -> bytearray:
@@ -32,11 +33,11 @@ def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> li
     return [list(found) for found in read_batches(bytes(data), format, Limits(**limits))]
 
 
-def resealed(data: bytearray) -> bytes:
-    """Correct the length and checksum of a v2 batch after a test has changed it."""
-    struct.pack_into(">i", data, 8, len(data) - 12)
-    struct.pack_into(">I", data, V2_CRC_AT, google_crc32c.value(bytes(data[V2_CRC_AT + 4 :])))
-    return bytes(data)
+def compressed(codec: str, data: bytes | bytearray) -> bytes:
+    """Return a v2 batch that states this codec and contains `data`."""
+    header = batch()[:V2_RECORDS_AT]
+    struct.pack_into(">h", header, 21, NUMBERS.index(codec))
+    return sealed(header + data)
 
 
 def error_of(data: bytes | bytearray, format: str = "auto", **limits: Any) -> DecodeError:
@@ -56,7 +57,7 @@ def test_a_wrong_checksum() -> None:
 def test_record_count_that_exceeds_the_bytes(count: int) -> None:
     data = batch()
     struct.pack_into(">i", data, V2_COUNT_AT, count)
-    assert error_of(resealed(data)).path.startswith("records")
+    assert error_of(sealed(data)).path.startswith("records")
 
 
 SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
@@ -83,9 +84,9 @@ def test_a_count_fits_into_the_bytes(
     data = batch()[:V2_RECORDS_AT] + (2 * SMALLEST)[:size]
     struct.pack_into(">i", data, V2_COUNT_AT, count)
     if found is None:
-        assert [len(each) for each in read_all(resealed(data))] == [count]
+        assert [len(each) for each in read_all(sealed(data))] == [count]
     else:
-        assert str(error_of(resealed(data))).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
+        assert str(error_of(sealed(data))).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
@@ -118,7 +119,7 @@ def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
 def test_record_with_false_lengths(record: str, path: str) -> None:
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
-    error = error_of(resealed(header + bytes.fromhex(record)))
+    error = error_of(sealed(header + bytes.fromhex(record)))
     assert error.path.startswith(path), error
     assert error.offset >= V2_RECORDS_AT
 
@@ -130,7 +131,7 @@ def test_endless_varint(at: str) -> None:
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
     begin = time.process_time()
-    error = error_of(resealed(header + bytes.fromhex(before) + b"\xff" * 1_000_000))
+    error = error_of(sealed(header + bytes.fromhex(before) + b"\xff" * 1_000_000))
     assert time.process_time() - begin < 1 and error.path == f"records[0].{at}"
 
 
@@ -140,16 +141,15 @@ def test_random_bytes_after_an_old_magic_byte(magic: int) -> None:
     random.seed(magic)
     for size in range(200):
         body = bytes([magic, 0]) + random.randbytes(size)
-        data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
         with pytest.raises(DecodeError):
-            read_all(data)
+            read_all(sealed_message(8, body))
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 7])
 def test_a_codec_bit_on_plain_records(attributes: int) -> None:
     data = batch()
     struct.pack_into(">h", data, 21, attributes)
-    assert error_of(resealed(data)).path in ("records", "attributes")
+    assert error_of(sealed(data)).path in ("records", "attributes")
 
 
 @pytest.mark.parametrize("magic", [4, 9, 127, 255])
@@ -164,9 +164,7 @@ def test_an_unknown_magic(magic: int) -> None:
 def test_bomb_is_rejected_at_the_limit(codec: str) -> None:
     bomb = compress(codec, bytes(100_000_000))
     format = "v0" if codec == "lz4-magic0" else "v2"
-    header = bytearray(batch("v2")[:V2_RECORDS_AT])
-    struct.pack_into(">h", header, 21, ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0]))
-    data = resealed(header + bomb) if format == "v2" else wrapper(0, 3, bomb)
+    data = compressed(codec, bomb) if format == "v2" else message(8, 0, bomb, 3)
     limits = {"decompressed_bytes": 10_000_000, "decompression_ratio": 1 << 30}
     for bound in (limits, {"decompression_ratio": 5}):
         tracemalloc.start()
@@ -201,12 +199,9 @@ except LimitError:
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
     """Decompress 300 MB with a limit of 10 MB. Measure the process, because the codecs are C code."""
     format = "v0" if codec == "lz4-magic0" else "v2"
-    number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = compress(codec, bytes(300_000_000))
-    header = bytearray(batch("v2")[:V2_RECORDS_AT])
-    struct.pack_into(">h", header, 21, number)
     path = tmp_path / "bomb"
-    path.write_bytes(resealed(header + bomb) if format == "v2" else wrapper(0, number, bomb))
+    path.write_bytes(compressed(codec, bomb) if format == "v2" else message(8, 0, bomb, 3))
     words = [sys.executable, "-c", READ_A_BOMB, format, str(path)]
     grown = int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
     assert grown * 1024 < 5 * 10_000_000 + 4 * len(bomb)
@@ -215,22 +210,12 @@ def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_damaged_compressed_bytes(codec: str) -> None:
     packed = compress(codec, b"some words " * 50)
-    header = bytearray(batch("v2")[:V2_RECORDS_AT])
-    number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
-    struct.pack_into(">h", header, 21, number)
     random.seed(codec)
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
         with pytest.raises(TagwireError):  # invalid compressed data or records
-            read_all(resealed(header + broken[: random.randrange(1, len(broken) + 1)]))
-
-
-def wrapper(magic: int, attributes: int, value: bytes | None) -> bytes:
-    size = b"\xff\xff\xff\xff" if value is None else struct.pack(">i", len(value))
-    time = struct.pack(">q", 300) if magic else b""
-    body = struct.pack(">bb", magic, attributes) + time + b"\xff\xff\xff\xff" + size + (value or b"")
-    return struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+            read_all(compressed(codec.partition("-")[0], broken[: random.randrange(1, len(broken) + 1)]))
 
 
 INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
@@ -242,27 +227,33 @@ INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
         (None, "null in a wrapper"),
         (compress("gzip", b""), "an empty message set in a wrapper"),
         (compress("gzip", INNER[:-1]), "length 24"),
-        (compress("gzip", wrapper(1, 1, compress("gzip", INNER))), "a wrapper inside a wrapper"),
+        (compress("gzip", message(8, 1, compress("gzip", INNER), 1)), "a wrapper inside a wrapper"),
         (compress("gzip", bytes(build([Record(0, -1, b"k", b"v")], "v0").encode())), "magic 0"),
         (b"", "truncated gzip data"),
     ],
 )
 def test_wrapper_without_a_message_set(value: bytes | None, found: str) -> None:
-    assert found in error_of(wrapper(1, 1, value)).found
+    assert found in error_of(message(8, 1, value, 1)).found
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_zstd_is_rejected_before_magic_2(magic: int) -> None:
-    error = error_of(wrapper(magic, 4, compress("zstd", INNER)))
+    error = error_of(message(8, magic, compress("zstd", INNER), 4))
     assert error.path == "attributes" and error.found.startswith("compression 4")
 
 
 @pytest.mark.parametrize("bit", [0x10, 0x20])
 def test_a_wrapper_has_no_bits_of_messages(bit: int) -> None:
     inner = build([Record(0, 300, b"k", b"v")], "kip82-int+kip87").encode()
-    assert len(read_all(bytearray(wrapper(2, 1, compress("gzip", inner))), "kip82-int+kip87")[0]) == 1
+    assert len(read_all(message(8, 2, compress("gzip", inner), 1), "kip82-int+kip87")[0]) == 1
     with pytest.raises(DecodeError):
-        read_all(wrapper(2, 1 | bit, compress("gzip", inner)), "kip82-int+kip87")
+        read_all(message(8, 2, compress("gzip", inner), 1 | bit), "kip82-int+kip87")
+
+
+def with_int_headers(size: int, headers: bytes) -> bytes:
+    """Return a message of KIP-82's first draft without key and value. It states that its headers have `size` bytes."""
+    body = struct.pack(">bbqii", 2, 0x10, 300, -1, size) + headers + struct.pack(">i", -1)
+    return sealed_message(8, body)
 
 
 @pytest.mark.parametrize(
@@ -280,9 +271,7 @@ def test_a_wrapper_has_no_bits_of_messages(bit: int) -> None:
 )
 def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is_right: bool) -> None:
     headers = b"".join(struct.pack(">ii", key, 0) for key in keys)
-    body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
-    body += struct.pack(">i", len(headers)) + headers + struct.pack(">i", -1)
-    data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
+    data = with_int_headers(len(headers), headers)
     if is_right:
         assert [key for key, _ in read_all(data, format)[0][0].headers] == list(keys)
     else:
@@ -304,10 +293,7 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
 )
 @pytest.mark.parametrize("format", ["kip82-int", "kip82-int+kip87"])
 def test_int_headers_that_lie(format: str, stated: int, headers: str) -> None:
-    body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
-    body += struct.pack(">i", stated) + bytes.fromhex(headers) + struct.pack(">i", -1)
-    data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
-    assert error_of(data, format).offset >= 28
+    assert error_of(with_int_headers(stated, bytes.fromhex(headers)), format).offset >= 28
 
 
 def test_limits_on_records_and_headers() -> None:
@@ -356,7 +342,7 @@ def test_a_huge_count_allocates_nothing() -> None:
     data = bytearray(batch())
     struct.pack_into(">i", data, V2_COUNT_AT, 2**31 - 1)
     tracemalloc.start()
-    error_of(resealed(data))
+    error_of(sealed(data))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1_000_000
@@ -364,10 +350,9 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 def test_offsets_of_errors_in_compressed_bytes() -> None:
     """An error in compressed records must have the offset of the compressed data."""
-    header = bytearray(batch("v2")[:V2_RECORDS_AT])
-    struct.pack_into(">h", header, 21, 1)
-    struct.pack_into(">i", header, V2_COUNT_AT, 1)
-    error = error_of(resealed(header + compress("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
+    data = bytearray(compressed("gzip", compress("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
+    struct.pack_into(">i", data, V2_COUNT_AT, 1)
+    error = error_of(sealed(data))
     assert error.offset == V2_RECORDS_AT and error.path == "records[0].key"
     assert "at byte 4 of the 7 decompressed" in error.found
 
@@ -399,11 +384,11 @@ def test_resealed_mutations_raise_nothing_else() -> None:
             for _ in range(random.choice((1, 2, 4))):
                 data[random.randrange(21, len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
             with suppress(TagwireError):
-                read_all(resealed(data), "v2")
+                read_all(sealed(data), "v2")
 
 
 def test_a_wrapper_in_a_wrapper_is_traced_up_to_the_inner_one() -> None:
-    inner = wrapper(1, 1, compress("gzip", build(RECORDS, "v1").encode()))
-    [seen] = trace_batches(bytes(wrapper(1, 1, compress("gzip", bytes(inner)))))
+    inner = message(8, 1, compress("gzip", build(RECORDS, "v1").encode()), 1)
+    [seen] = trace_batches(message(8, 1, compress("gzip", inner), 1))
     assert seen.error is not None and seen.error.found.startswith("gzip data inside compressed data at byte ")
     assert seen.error.expected == "data that is not compressed"

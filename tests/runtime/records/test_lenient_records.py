@@ -6,12 +6,10 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 from command import tagwire_result
+from small_logs import message, sealed, write_segment
 
 from tagwire import DecodeError, Limits, log
 from tagwire.records import FormatSet, Record, build, read_batches
-from tagwire.wire.checksums import checksum
-
-SEGMENT = "00000000000000000000.log"
 
 
 def with_a_bad_key(first: int, compression: str = "none") -> bytes:
@@ -20,20 +18,13 @@ def with_a_bad_key(first: int, compression: str = "none") -> bytes:
     data = bytearray(build(records, "v2").encode())
     at = data.index(b"a~", data.index(b"a~") + 1)
     data[at + 1] = 0xFF
-    data[17:21] = struct.pack(">I", checksum("crc32c", bytes(data[21:])))
-    return bytes(data)
-
-
-def message(offset: int, magic: int, value: bytes, time: int = 5, attributes: int = 0) -> bytes:
-    body = struct.pack(">bb", magic, attributes) + (struct.pack(">q", time) if magic else b"")
-    body += struct.pack(">ii", -1, len(value)) + value
-    return struct.pack(">qiI", offset, len(body) + 4, crc32(body)) + body
+    return sealed(data)
 
 
 def mixed(magic: int, inner: tuple[tuple[int, int], ...], last: int, attributes: int = 1) -> bytes:
     """Return a wrapper at the offset `last` that contains a message for each (offset, magic byte) in `inner`."""
-    value = b"".join(message(offset, kind, b"v", 4) for offset, kind in inner)
-    return message(last, magic, gzip.compress(value), 5, attributes)
+    value = b"".join(message(offset, kind, b"v", time=4) for offset, kind in inner)
+    return message(last, magic, gzip.compress(value), attributes)
 
 
 CASES = [
@@ -61,9 +52,7 @@ def test_lenient_readers_accept_what_kafka_accepts(
     assert lenient.encode() == data
 
     after = build([Record(9, 7, b"k", b"v")], "v2").encode()
-    path = tmp_path / "t-0" / SEGMENT
-    path.parent.mkdir()
-    path.write_bytes(data + after)
+    path = write_segment(tmp_path / "t-0", data, after)
     offsets = [*(each[0] for each in expected), 9]
     assert [record.offset for batch in log.read(path, strict=False) for record in batch] == offsets
     assert pa.table(log.columns(path, ["offset"], strict=False)).column("offset").to_pylist() == offsets
@@ -78,7 +67,7 @@ def test_lenient_readers_accept_what_kafka_accepts(
     assert counted.exit_code == 1 and counted.stderr.count(f"{path}: ") == 1 and f" {len(offsets)} " in counted.stdout
     tagwire_result("log", "verify", path, "--lenient", code=0)
     saved = tagwire_result("log", "salvage", str(path.parent), "--output", str(tmp_path / "saved"))
-    assert saved.exit_code == 0 and (tmp_path / "saved" / "t-0" / SEGMENT).read_bytes() == data + after
+    assert saved.exit_code == 0 and (tmp_path / "saved" / "t-0" / path.name).read_bytes() == data + after
     for name, left in WRITERS.items():
         words = [*("log", *name.split(), str(path.parent), "--output"), str(tmp_path / name)]
         strict_run = tagwire_result(*words)
@@ -90,12 +79,7 @@ def test_lenient_readers_accept_what_kafka_accepts(
 
 
 def test_damage_stays_damage(tmp_path: Path) -> None:
-    cut = bytearray(with_a_bad_key(0)[:-1])
-    cut[8:12] = struct.pack(">i", len(cut) - 12)
-    cut[17:21] = struct.pack(">I", checksum("crc32c", bytes(cut[21:])))
-    path = tmp_path / "t-0" / SEGMENT
-    path.parent.mkdir()
-    path.write_bytes(bytes(cut) + with_a_bad_key(3)[:40])
+    path = write_segment(tmp_path / "t-0", sealed(with_a_bad_key(0)[:-1]), with_a_bad_key(3)[:40])
     skipped: list[object] = []
     found = [record.offset for batch in log.read(path, strict=False, skip=skipped.append) for record in batch]
     assert (found, [error.rule for error in skipped if isinstance(error, log.LogError)]) == (
