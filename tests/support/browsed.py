@@ -1,9 +1,12 @@
-"""Helpers for tests of `tagwire browse`: write captures, list files, and run the browser with key presses."""
+"""Helpers for tests of `tagwire browse`: write, list and filter captures, and run the browser with key presses."""
 
+import asyncio
+import functools
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from textual.pilot import Pilot
 
@@ -11,13 +14,30 @@ import tagwire_messages as messages
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
 from tagwire_cli.explaining.units import ExplainSettings
+from tagwire_cli.input.filters import parse_filter
 from tagwire_workbench.browsing.app import Browser
 from tagwire_workbench.browsing.listing import Listing
 from tagwire_workbench.browsing.opening import OpenOptions, open_listing
+from tagwire_workbench.browsing.view import View
 
-__all__ = ["METADATA", "REPLY", "browse", "line", "listing_of", "screen_text", "settle", "write_lines"]
+__all__ = [
+    "HEARTBEAT",
+    "METADATA",
+    "REPLY",
+    "asynchronous",
+    "browsing",
+    "found",
+    "line",
+    "listing_of",
+    "press",
+    "read_listing",
+    "screen_text",
+    "settle",
+    "write_lines",
+]
 
 registry = messages.registry
+HEARTBEAT = registry.encode_request(messages.HeartbeatRequest(group_id="orders"), 4, correlation_id=8, client_id="bob")
 METADATA = registry.encode_request(messages.MetadataRequest(), 12, correlation_id=7, client_id="alice")
 REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 12, correlation_id=7)
 
@@ -37,6 +57,20 @@ def listing_of(
 ) -> Listing:
     settings = ExplainSettings(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
     return open_listing(path, OpenOptions(settings, 9092, stream, is_log, follows))
+
+
+def read_listing(path: Path, **words: Any) -> Listing:
+    listing = listing_of(path, **words)
+    listing.read_all()
+    return listing
+
+
+def found(listing: Listing, text: str) -> list[int]:
+    """Return the numbers of the entries that match a filter."""
+    view = View(listing, parse_filter(text, listing.keys), text)
+    while view.advance():
+        pass
+    return [listing.number(view[index]) for index in range(len(view))]
 
 
 def screen_text(app: Browser) -> str:
@@ -60,16 +94,31 @@ async def settle(pilot: Pilot[None], until: Callable[[], bool] | None = None) ->
     await pilot.pause()
 
 
-async def browse(
-    listing: Listing,
-    steps: Callable[[Browser, Pilot[None]], Awaitable[None]],
-    *,
-    size: tuple[int, int] = (80, 24),
-    text: str = "",
-    follows: bool = False,
-) -> None:
-    """Run the browser, wait until everything is read, and then await `steps(browser, pilot)`."""
-    app = Browser(listing, registry, "a.jsonl", text=text, follows=follows)
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, and wait until everything is read and drawn."""
+    await pilot.press(*keys)
+    await settle(pilot)
+
+
+@asynccontextmanager
+async def browsing(
+    listing: Listing, *, size: tuple[int, int] = (80, 24), follows: bool = False
+) -> AsyncGenerator[tuple[Browser, Pilot[None]]]:
+    """Run the browser, and wait until everything is read."""
+    app = Browser(listing, registry, "a.jsonl", follows=follows)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, (lambda: app.listing.count > 0) if follows else None)
-        await steps(app, pilot)
+        yield app, pilot
+
+
+P = ParamSpec("P")
+
+
+def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Make a coroutine function a test. A decorator."""
+
+    @functools.wraps(test)
+    def run(*fixtures: P.args, **by_name: P.kwargs) -> None:
+        asyncio.run(test(*fixtures, **by_name))
+
+    return run

@@ -1,16 +1,25 @@
-import asyncio
 import gzip
 from pathlib import Path
 
 import pytest
-from browsed import METADATA, REPLY, browse, line, listing_of, registry, screen_text, settle, write_lines
-from textual.pilot import Pilot
+from browsed import (
+    HEARTBEAT,
+    METADATA,
+    REPLY,
+    asynchronous,
+    browsing,
+    line,
+    listing_of,
+    press,
+    registry,
+    screen_text,
+    settle,
+    write_lines,
+)
 
 import tagwire_messages as messages
-from tagwire_workbench.browsing.app import Browser
 
 DATA = Path(__file__).parents[2] / "data"
-HEARTBEAT = registry.encode_request(messages.HeartbeatRequest(group_id="orders"), 4, correlation_id=8, client_id="bob")
 
 
 @pytest.fixture
@@ -52,33 +61,30 @@ MetadataRequest v12
  / filter  ! errors  p pair  g go to  f follow  ? help  q quit"""
 
 
-def test_the_first_screen(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_the_first_screen(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, _):
         assert screen_text(app) == FIRST_SCREEN
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_a_field_marks_its_bytes_and_a_byte_finds_its_field(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("tab", "up", "enter", "down", "down", "down")
-        await settle(pilot)
+@asynchronous
+async def test_a_field_marks_its_bytes_and_a_byte_finds_its_field(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
+        await press(pilot, "tab", "up", "enter", "down", "down", "down")
         assert (app.bytes.begin, app.bytes.end) == (4, 8)
         shown = screen_text(app)
         assert "[00 00 00 07]" in shown
         assert "bytes 4-7 of" in shown
         assert "correlation_id  7  int32" in shown
-        await pilot.press("tab", "right", "right", "right", "right", "down")
-        await settle(pilot)
+        await press(pilot, "tab", "right", "right", "right", "right", "down")
         assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
         assert app.fields.cursor_node.data.path == "topics"
         assert app.bytes.cursor == 16
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_a_byte_under_the_mouse_finds_its_field(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_a_byte_under_the_mouse_finds_its_field(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
         await pilot.click("#entries", offset=(20, 3))
         await settle(pilot)
         assert app.entries.entry == 2
@@ -89,11 +95,10 @@ def test_a_byte_under_the_mouse_finds_its_field(capture: Path) -> None:
         await settle(pilot)
         assert app.bytes.cursor == 5
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_jumps_between_request_and_response(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_jumps_between_request_and_response(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
         await pilot.press("p")
         assert app.entries.entry == 2
         await pilot.press("p")
@@ -107,97 +112,82 @@ def test_jumps_between_request_and_response(capture: Path) -> None:
         await pilot.press("g", "4", "enter")
         assert app.entries.entry == 3
 
-    asyncio.run(browse(listing_of(capture), steps))
-
 
 @pytest.mark.thorough
-def test_filters_are_typed(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("slash", *"api", "equals_sign", *"Metadata", "space", *"dir", "equals_sign", *"req", "enter")
-        await settle(pilot)
+@asynchronous
+async def test_filters_are_typed(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
+        await press(pilot, "slash", *"api", "equals_sign", *"Metadata", "space", *"dir", "equals_sign", *"req", "enter")
         assert [app.entries.view[index] for index in range(len(app.entries.view))] == [0, 3]
         assert "2 of 5 frames  filter api=Metadata dir=req" in screen_text(app)
-        await pilot.press("exclamation_mark")
-        await settle(pilot)
+        await press(pilot, "exclamation_mark")
         assert app.entries.view.text == "api=Metadata dir=req is=error"
         assert app.entries.entry == 3
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "escape")
         assert (app.entries.view.text, app.entries.entry) == ("", 3)
         await pilot.press("c")
         assert app.entries.view.text == "conn='r 2'"
         await pilot.press("a")
         assert app.entries.view.text == "api=Metadata"
-        await pilot.press("slash", "space", *"zz", "enter")
-        await settle(pilot)
+        await press(pilot, "slash", "space", *"zz", "enter")
         assert "nothing matches the filter; Escape clears it" in screen_text(app)
         await pilot.press("slash", "equals_sign", "enter")
         assert app.prompt.display  # the prompt must stay open so that the user can correct the filter
         await pilot.press("escape")
         assert not app.prompt.display
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_filter_is_edited_at_its_end(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_filter_is_edited_at_its_end(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
         await pilot.press("c", "g", "1", "enter", "slash", "space", *"dir", "equals_sign", *"req", "enter")
         assert app.entries.view.text == "conn='r 1' dir=req"
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_invalid_filter_is_reported(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_invalid_filter_is_reported(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
         assert not app.apply_filter("nope=1")
         await pilot.pause()
         [message] = [each.message for each in app._notifications]
         assert message.startswith("unknown filter 'nope'")
         assert len(app.entries.view) == 5
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_error_is_shown_with_what_was_read(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("down", "down", "down")
-        await settle(pilot)
+@asynchronous
+async def test_error_is_shown_with_what_was_read(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
+        await press(pilot, "down", "down", "down")
         shown = screen_text(app)
         assert "frame 4, request; ! MetadataRequest v12: " in shown
         assert "at byte 17" in shown and "▼ MetadataRequest v12" in shown
-        await pilot.press("down")
-        await settle(pilot)
+        await press(pilot, "down")
         assert "line 5 is not a captured frame: it is not valid JSON" in " ".join(screen_text(app).split())
-
-    asyncio.run(browse(listing_of(capture), steps))
 
 
 @pytest.mark.thorough
-def test_compressed_records_are_shown_decompressed() -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("g", "3", "enter", "tab", "end", "up", "up", "up")
-        await settle(pilot)
+@asynchronous
+async def test_compressed_records_are_shown_decompressed() -> None:
+    async with browsing(listing_of(DATA / "sample_log"), size=(120, 64)) as (app, pilot):
+        await press(pilot, "g", "3", "enter", "tab", "end", "up", "up", "up")
         shown = screen_text(app)
         assert ", decompressed" in shown
         assert "[4]  key 'order-" in shown
         assert app.bytes.buffer.data != app.listing.look(2).data
         begin = app.bytes.begin
-        await pilot.press("tab", "right")
-        await settle(pilot)
+        await press(pilot, "tab", "right")
         assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
         assert app.fields.cursor_node.data.begin <= begin + 1 < app.fields.cursor_node.data.end
 
-    asyncio.run(browse(listing_of(DATA / "sample_log"), steps, size=(120, 64)))
 
-
-def test_long_arrays_are_opened_in_ranges(tmp_path: Path) -> None:
+@asynchronous
+async def test_long_arrays_are_opened_in_ranges(tmp_path: Path) -> None:
     topics = [{"name": f"t{number}"} for number in range(2500)]
     request = messages.DescribeTopicPartitionsRequest.from_json(
         {"topics": topics, "responsePartitionLimit": 1, "cursor": None}, 0
     )
     path = write_lines(tmp_path / "a.jsonl", line("req", registry.encode_request(request, 0)))
-
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+    async with browsing(listing_of(path)) as (app, pilot):
         offset = app.bytes.buffer.data.index(b"t2100")
         app.fields.reveal(app.bytes.buffer, offset)
         await settle(pilot)
@@ -206,23 +196,20 @@ def test_long_arrays_are_opened_in_ranges(tmp_path: Path) -> None:
         shown = [str(node.label).split()[0] for node in app.fields.cursor_node.parent.parent.parent.children]  # type: ignore[union-attr]
         assert shown == ["[0-999]", "[1000-1999]", "[2000-2499]"]
 
-    asyncio.run(browse(listing_of(path), steps))
 
-
-def test_sensitive_bytes_are_hidden(tmp_path: Path) -> None:
+@asynchronous
+async def test_sensitive_bytes_are_hidden(tmp_path: Path) -> None:
     secret = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=b"hunter2"), 2, correlation_id=1)
     path = write_lines(tmp_path / "a.jsonl", line("req", secret))
-
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+    async with browsing(listing_of(path)) as (app, _):
         shown = screen_text(app)
         assert "** ** **" in shown and "<hidden>" in shown
         assert "hunter" not in shown
 
-    asyncio.run(browse(listing_of(path), steps))
-
 
 @pytest.mark.parametrize("is_compressed", [False, True])
-def test_a_growing_capture_is_followed(tmp_path: Path, is_compressed: bool) -> None:
+@asynchronous
+async def test_a_growing_capture_is_followed(tmp_path: Path, is_compressed: bool) -> None:
     path = tmp_path / "a.jsonl"
 
     def add(text: str) -> None:
@@ -230,7 +217,8 @@ def test_a_growing_capture_is_followed(tmp_path: Path, is_compressed: bool) -> N
             data = f"{text}\n".encode()
             file.write(gzip.compress(data) if is_compressed else data)
 
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+    add(line("req", METADATA))
+    async with browsing(listing_of(path, follows=True), follows=True) as (app, pilot):
         assert "following" in screen_text(app)
         add(line("resp", REPLY))
         await settle(pilot, lambda: app.listing.count == 2 and app.entries.entry == 1)
@@ -243,29 +231,24 @@ def test_a_growing_capture_is_followed(tmp_path: Path, is_compressed: bool) -> N
         add(line("req", HEARTBEAT))
         await settle(pilot, lambda: len(app.entries.view) == 2)
 
-    add(line("req", METADATA))
-    asyncio.run(browse(listing_of(path, follows=True), steps, follows=True))
-
 
 @pytest.mark.parametrize(
     "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((40, 12), (20, 6), (200, 60)))]
 )
-def test_terminals_of_every_size(capture: Path, size: tuple[int, int]) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_terminals_of_every_size(capture: Path, size: tuple[int, int]) -> None:
+    async with browsing(listing_of(capture), size=size) as (app, pilot):
         await pilot.press("down", "tab", "down", "tab", "right", "question_mark", "escape", "slash", "escape")
         await pilot.resize_terminal(size[0] + 20, size[1] + 3)
         await settle(pilot)
         assert "a.jsonl" in screen_text(app)
 
-    asyncio.run(browse(listing_of(capture), steps, size=size))
 
-
-def test_no_colours(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@asynchronous
+async def test_no_colours(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("down", "tab", "down")
-        await settle(pilot)
+    async with browsing(listing_of(capture)) as (app, pilot):
+        await press(pilot, "down", "tab", "down")
         assert app.no_color
         styles = [part.style for strip in app.screen._compositor.render_strips() for part in strip]
         colours = {(style.color, style.bgcolor) for style in styles if style is not None}
@@ -275,36 +258,30 @@ def test_no_colours(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 assert triplet is None or triplet.red == triplet.green == triplet.blue
         assert any(style is not None and style.reverse for style in styles)
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-@pytest.mark.parametrize(("data", "message"), [(b"", "the input is empty"), (b"\n", "the input is empty")])
-def test_an_empty_file(tmp_path: Path, data: bytes, message: str) -> None:
+@pytest.mark.parametrize("data", [b"", b"\n"])
+@asynchronous
+async def test_an_empty_file(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
-
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+    async with browsing(listing_of(path)) as (app, pilot):
         await settle(pilot)
-        assert message in screen_text(app)
+        assert "the input is empty" in screen_text(app)
         await pilot.press("down", "end", "p", "a", "c", "exclamation_mark", "tab", "enter", "tab", "right", "f")
 
-    asyncio.run(browse(listing_of(path), steps))
 
-
-def test_removed_file_is_reported(tmp_path: Path) -> None:
+@asynchronous
+async def test_removed_file_is_reported(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", line("req", METADATA), line("resp", REPLY))
-
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+    async with browsing(listing_of(path)) as (app, pilot):
         path.write_text("")
-        await pilot.press("down")
-        await settle(pilot)
+        await press(pilot, "down")
         assert "is not a captured frame" in screen_text(app)
 
-    asyncio.run(browse(listing_of(path), steps))
 
-
-def test_the_help_lists_keys_and_filters(capture: Path) -> None:
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+@asynchronous
+async def test_the_help_lists_keys_and_filters(capture: Path) -> None:
+    async with browsing(listing_of(capture)) as (app, pilot):
         await pilot.press("question_mark")
         await pilot.pause()
         shown = screen_text(app)
@@ -312,19 +289,14 @@ def test_the_help_lists_keys_and_filters(capture: Path) -> None:
         await pilot.press("escape")
         assert app.focused is app.entries
 
-    asyncio.run(browse(listing_of(capture), steps))
 
-
-def test_a_response_without_its_request_is_guessed(tmp_path: Path) -> None:
+@asynchronous
+async def test_a_response_without_its_request_is_guessed(tmp_path: Path) -> None:
     equal = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
     path = write_lines(tmp_path / "a.jsonl", line("resp", REPLY), line("resp", equal))
-
-    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+    async with browsing(listing_of(path), size=(160, 30)) as (app, pilot):
         assert "frame 1, response; response MetadataResponse v" in screen_text(app)
-        await pilot.press("down")
-        await settle(pilot)
+        await press(pilot, "down")
         shown = screen_text(app)
         assert "this response was not captured" in shown and "several messages match these bytes" in shown
         assert "tagwire explain --response" in shown and "not read  10 bytes" in shown
-
-    asyncio.run(browse(listing_of(path), steps, size=(160, 30)))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed import METADATA, REPLY, line, listing_of, registry, write_lines
+from browsed import HEARTBEAT, METADATA, REPLY, found, line, listing_of, read_listing, registry, write_lines
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
@@ -14,29 +14,13 @@ from tagwire.captures import read as read_capture
 from tagwire.errors import TagwireError
 from tagwire.records import read_batches
 from tagwire.sensitive import showing_sensitive
-from tagwire_cli.input.filters import FilterError, parse_filter
+from tagwire_cli.input.filters import FilterError
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 from tagwire_workbench.browsing.growing_file import open_growing
-from tagwire_workbench.browsing.listing import Listing
-from tagwire_workbench.browsing.view import View
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 SAMPLE_LOG = Path(__file__).parents[2] / "data" / "sample_log"
 FIRST_SEGMENT = SAMPLE_LOG / "orders-0" / "00000000000000000000.log"
-HEARTBEAT = registry.encode_request(messages.HeartbeatRequest(group_id="orders"), 4, correlation_id=8, client_id="bob")
-
-
-def read(path: Path, **words: object) -> Listing:
-    listing = listing_of(path, **words)  # type: ignore[arg-type]
-    listing.read_all()
-    return listing
-
-
-def found(listing: Listing, text: str) -> list[int]:
-    view = View(listing, parse_filter(text, listing.keys), text)
-    while view.advance():
-        pass
-    return [listing.number(view[index]) for index in range(len(view))]
 
 
 @pytest.fixture
@@ -54,7 +38,7 @@ def capture(tmp_path: Path) -> Path:
 
 
 def test_frames_have_facts_and_partners(capture: Path) -> None:
-    listing = read(capture)
+    listing = read_listing(capture)
     cells = [tuple(listing.cells(entry)) for entry in range(listing.count)]
     assert cells == [
         ("1", "req", "Metadata", "12", "7", str(len(METADATA)), "alice's tool", "r 1"),
@@ -92,7 +76,7 @@ def test_frames_have_facts_and_partners(capture: Path) -> None:
     ],
 )
 def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
-    assert found(read(capture), text) == numbers
+    assert found(read_listing(capture), text) == numbers
 
 
 @pytest.mark.parametrize(
@@ -109,12 +93,12 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
 )
 def test_filters_that_make_no_sense(capture: Path, text: str, message: str) -> None:
     with pytest.raises(FilterError) as error:
-        found(read(capture), text)
+        found(read_listing(capture), text)
     assert str(error.value).startswith(message)
 
 
 def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
-    listing = read(capture)
+    listing = read_listing(capture)
     assert [listing.has_error(entry) for entry in range(6)] == [False, False, False, True, True, False]
     assert listing.error_of(3) == f"{capture.name}: line 4 is not a captured frame: it is not valid JSON"
     cut = listing.look(4)
@@ -131,7 +115,7 @@ def test_line_with_little_information_about_its_connection(
     tmp_path: Path, keys: dict[str, Any], connection: str
 ) -> None:
     path = write_lines(tmp_path / "a.jsonl", json.dumps({"dir": "req", "hex": METADATA.hex(), **keys}))
-    listing = read(path)
+    listing = read_listing(path)
     assert listing.cells(0)[-1] == connection
     assert found(listing, f"conn='{connection}'") == [1]
 
@@ -144,7 +128,7 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
         line("resp", b"", api_key=10**30, api_version=-1),
         line("req", b"\x7f\xff\0\1" + bytes(9)),
     )
-    listing = read(path)
+    listing = read_listing(path)
     cells = [tuple(listing.cells(entry)) for entry in range(listing.count)]
     assert cells[0][-2:] == ("e\\x1b[31m\\n\u65e5", "a,b 1")
     assert [each[2:4] for each in cells[1:]] == [("?", ""), ("not a frame", ""), ("API 32767", "1")]
@@ -154,13 +138,13 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
 
 
 def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
-    listing = read(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
+    listing = read_listing(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
     assert found(listing, "is=error") == [1]
     assert "tagwire_records defines no RequestHeader" in listing.look(0).explained.failure
 
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
-    listing = read(CAPTURES)
+    listing = read_listing(CAPTURES)
     lines = list(read_capture(CAPTURES))
     assert listing.count == len(lines) == 6777
     for entry in (0, 6776, 3000, 2999, 12):  # seek forwards and backwards
@@ -176,16 +160,16 @@ def test_bytes_that_are_compressed_are_searched_decompressed(tmp_path: Path) -> 
     request = messages.ProduceRequest(acks=1, timeout_ms=1, topic_data=[topic])
     produce = registry.encode_request(request, 9, correlation_id=1)
     capture = write_lines(tmp_path / "a.jsonl", line("req", METADATA), line("req", produce))
-    assert found(read(capture), "South") == [2]
-    assert found(read(SAMPLE_LOG), "codec=gzip South partition=orders-0") == [3, 6]
+    assert found(read_listing(capture), "South") == [2]
+    assert found(read_listing(SAMPLE_LOG), "codec=gzip South partition=orders-0") == [3, 6]
 
 
 def test_sensitive_bytes_are_not_found_unless_they_are_shown(tmp_path: Path) -> None:
     secret = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=b"hunter2"), 2, correlation_id=1)
     path = write_lines(tmp_path / "a.jsonl", line("req", secret))
-    assert found(read(path), "hunter2") == []
+    assert found(read_listing(path), "hunter2") == []
     with showing_sensitive():
-        assert found(read(path), "hunter2") == [1]
+        assert found(read_listing(path), "hunter2") == [1]
 
 
 def test_compressed_file_is_read_at_any_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +191,7 @@ def test_compressed_file_is_read_at_any_place(tmp_path: Path, monkeypatch: pytes
 def test_a_capture_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(line("req", METADATA)[:30])
-    listing = read(path, follows=True)
+    listing = read_listing(path, follows=True)
     assert (listing.count, listing.is_done) == (0, False)
     path.write_text(line("req", METADATA) + "\n" + line("resp", REPLY))
     listing.read_all()
@@ -225,7 +209,7 @@ def test_a_capture_is_followed(tmp_path: Path) -> None:
 def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(f"{line('req', METADATA)}\n".encode()))
-    listing = read(path, follows=True)
+    listing = read_listing(path, follows=True)
     assert listing.count == 1
     more = gzip.compress(f"{line('resp', REPLY)}\n".encode())
     for part in (more[:20], more[20:]):
@@ -252,7 +236,7 @@ def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None
 def test_odd_files(tmp_path: Path, data: bytes, count: int, error: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
-    listing = read(path)
+    listing = read_listing(path)
     assert (listing.count, listing.is_done) == (count, True)
     assert error in listing.error and bool(error) == bool(listing.error)
     for entry in range(listing.count):
@@ -271,7 +255,7 @@ def test_other_files_are_rejected(tmp_path: Path) -> None:
 def test_a_stream_of_frames(tmp_path: Path) -> None:
     path = tmp_path / "sent.bin"
     path.write_bytes(b"".join(struct.pack(">i", len(each)) + each for each in (METADATA, HEARTBEAT)) + b"\0\0")
-    listing = read(path, stream="request")
+    listing = read_listing(path, stream="request")
     assert [listing.cells(entry)[2] for entry in range(listing.count)] == ["Metadata", "Heartbeat"]
     assert listing.look(1).data == HEARTBEAT
     assert "frame 3: frame: size at byte" in listing.error
@@ -289,7 +273,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
     ]
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(segments))
-    listing = read(path)
+    listing = read_listing(path)
     assert [listing.cells(entry)[1] for entry in range(listing.count)] == ["req", "resp", "!"]
     assert listing.partner(0) == 1
     assert listing.look(1).data == REPLY
@@ -300,7 +284,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
 
 
 def test_batches_of_a_log() -> None:
-    listing = read(SAMPLE_LOG)
+    listing = read_listing(SAMPLE_LOG)
     assert listing.count == 12
     assert list(listing.cells(2)) == ["3", "orders-0", "10-14", "5", "223", "v2 gzip", "2023-11-14 22:27"]
     assert found(listing, "offset=12") == [3, 9]
@@ -316,7 +300,7 @@ def test_damaged_batch_and_trailing_bytes(tmp_path: Path) -> None:
     data[400] ^= 1
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(bytes(data) + b"\x01" * 40)
-    listing = read(path)
+    listing = read_listing(path)
     assert listing.count == 7
     assert found(listing, "is=error") == [2, 7]
     assert list(listing.cells(6))[:3] == ["7", path.name, "not a batch"]
@@ -329,7 +313,7 @@ def test_a_log_is_followed(tmp_path: Path) -> None:
     folder.mkdir()
     path = folder / "00000000000000000000.log"
     path.write_bytes(data[:500])
-    listing = read(folder, follows=True)
+    listing = read_listing(folder, follows=True)
     assert (listing.count, listing.is_done) == (1, False)
     path.write_bytes(data)
     listing.read_all()
