@@ -14,7 +14,7 @@ from tagwire_generator.project.spec_files import find_specs
 from tagwire_generator.reading.spec import load
 from tagwire_generator.syntax.canonical import canonical_text
 from tagwire_workbench.archive.importer import documented
-from tagwire_workbench.draft_version import plan_drafts
+from tagwire_workbench.draft_version import DraftPlan, plan_drafts
 
 Spec = dict[str, Any]
 
@@ -38,6 +38,7 @@ REQUEST, RESPONSE = spec("FooRequest", "request"), spec("FooResponse", "response
 HEADER = spec("FooHeader", "header")
 COMMENT = "// by hand\n"
 PLAIN = {"flexibleVersions": "none"}
+PAIR = {"commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}]}
 
 
 def write(folder: Path, *specs: Spec, component: str = "") -> Path:
@@ -53,6 +54,12 @@ def read(folder: Path) -> dict[str, Spec]:
 
 def state(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def drafted(folder: Path, target: Path, *, only_new: bool = False) -> DraftPlan:
+    plan = plan_drafts(folder, target, only_new=only_new)
+    plan.apply()
+    return plan
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -77,7 +84,7 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_second_run_adds_another_version(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
     for number, versions in enumerate(("0-2", "0-3", "0-4")):
-        plan_drafts(folder, tmp_path / str(number)).apply()
+        drafted(folder, tmp_path / str(number))
         folder = tmp_path / str(number)
         found = {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()}
         assert found == {(versions, "2+")}
@@ -87,11 +94,8 @@ def test_pair_is_cut_at_the_lower_version(tmp_path: Path) -> None:
     leaf = {**FIELD, "name": "Leaf", "versions": "1+"}
     late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [leaf]}
     source, folder = tmp_path / "in", tmp_path / "out"
-    write(
-        source, REQUEST | {"flexibleVersions": "none", "fields": [FIELD, late]}, RESPONSE | {"flexibleVersions": "1+"}
-    )
-    plan = plan_drafts(source, folder)
-    plan.apply()
+    write(source, REQUEST | PLAIN | {"fields": [FIELD, late]}, RESPONSE | {"flexibleVersions": "1+"})
+    plan = drafted(source, folder)
     assert {each["validVersions"] for each in read(folder).values()} == {"0-1"}
     assert read(folder)["FooRequest"]["fields"] == [FIELD]
     assert [draft.removed for draft in plan.drafts] == [("Late",), ()]
@@ -100,8 +104,7 @@ def test_pair_is_cut_at_the_lower_version(tmp_path: Path) -> None:
 
 def test_a_pair_that_is_flexible_from_the_start(tmp_path: Path) -> None:
     source, folder = tmp_path / "in", tmp_path / "out"
-    plan = plan_drafts(write(source, REQUEST | {"flexibleVersions": "0+"}, RESPONSE | {"validVersions": "0-3"}), folder)
-    plan.apply()
+    plan = drafted(write(source, REQUEST | {"flexibleVersions": "0+"}, RESPONSE | {"validVersions": "0-3"}), folder)
     assert {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()} == {("0", "0+")}
     assert "FooResponse: 0-3 -> 0; new 0; flexible from the start" in str(plan)
 
@@ -120,8 +123,7 @@ def test_specs_that_are_not_rpcs_do_not_change(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN, *OTHERS)
     names = {f"{each['name']}.json" for each in OTHERS}
     before = {name: data for name, data in state(folder).items() if name in names}
-    plan = plan_drafts(folder, folder)
-    plan.apply()
+    plan = drafted(folder, folder)
     assert {name: data for name, data in state(folder).items() if name in names} == before
     assert "FooData: 0-1; of type data; unchanged" in str(plan)
     assert "OldRequest: none; its API was removed; unchanged" in str(plan)
@@ -134,8 +136,7 @@ def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/Stranger.json").write_text(json.dumps(spec("Stranger", "data")))
     before = state(folder)
-    plan = plan_drafts(folder, tmp_path / "out")
-    plan.apply()
+    plan = drafted(folder, tmp_path / "out")
     assert state(folder) == before
     found = read(tmp_path / "out")
     assert found.keys() - {"Stranger"} == {file.path.stem for file in find_specs(folder)}
@@ -148,7 +149,7 @@ def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
 
 def test_the_new_versions_alone(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE, HEADER, *OTHERS)
-    plan_drafts(folder, tmp_path / "out", only_new=True).apply()
+    drafted(folder, tmp_path / "out", only_new=True)
     found = read(tmp_path / "out")
     expected = {"FooHeader": "0-1", "FooRequest": "2", "FooResponse": "2", "NewHeader": "0", "PlainHeader": "0"}
     assert {name: each["validVersions"] for name, each in found.items()} == expected
@@ -177,13 +178,8 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         # In version 4, the draft would use `Pair`, which exists only in versions 0-3.
         (
             [
-                REQUEST
-                | {
-                    "flexibleVersions": "none",
-                    "fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}],
-                    "commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}],
-                },
-                RESPONSE | {"flexibleVersions": "none"},
+                REQUEST | PLAIN | {"fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}]} | PAIR,
+                RESPONSE | PLAIN,
             ],
             "Pair",
         ),
@@ -199,8 +195,8 @@ def test_nothing_is_written_if_a_spec_is_rejected(tmp_path: Path, specs: list[Sp
 
 
 def test_a_plain_pair_may_be_in_two_dialects(tmp_path: Path) -> None:
-    folder = write(tmp_path, draft("FooRequest", "request", "0-3", "3+"), RESPONSE | {"flexibleVersions": "none"})
-    plan_drafts(folder, folder).apply()
+    folder = write(tmp_path, draft("FooRequest", "request", "0-3", "3+"), RESPONSE | PLAIN)
+    drafted(folder, folder)
     found = read(folder)
     assert found["FooRequest"]["versionsWithOptional"] == "3+"
     assert found["FooResponse"]["versionsWithOptional"] == "4+"
@@ -218,12 +214,11 @@ def test_the_options_of_the_set_hold(tmp_path: Path) -> None:
 def test_in_place_a_spec_gains_a_version_and_keeps_its_comments(tmp_path: Path) -> None:
     request = draft("FooRequest", "request", "0-3", "2+")
     folder = write(tmp_path, request, RESPONSE | PLAIN, HEADER | PLAIN)
-    plan_drafts(folder, folder).apply()
-    assert (folder / "FooHeader.json").read_bytes() == b"// by hand\n" + json.dumps(HEADER | PLAIN).encode()
+    drafted(folder, folder)
+    assert (folder / "FooHeader.json").read_text() == COMMENT + json.dumps(HEADER | PLAIN)
     for name, optional in (("FooRequest", "2+"), ("FooResponse", "4+")):
-        text = (folder / f"{name}.json").read_text()
-        assert text.startswith("// by hand\n{\n")
-        found = json.loads(text.removeprefix("// by hand\n"))
+        assert (folder / f"{name}.json").read_text().startswith(f"{COMMENT}{{\n")
+        found = read(folder)[name]
         assert (found["validVersions"], found["versionsWithOptional"]) == ("0-4", optional)
 
 
@@ -263,7 +258,7 @@ def test_versions_and_tags_in_a_lock_are_kept(tmp_path: Path) -> None:
 
 def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     folder, out = write(tmp_path / "in", REQUEST, RESPONSE), tmp_path / "out"
-    plan_drafts(folder, out).apply()
+    drafted(folder, out)
     assert plan_drafts(folder, out).changed == {}
     write(out, REQUEST)
     with pytest.raises(SpecError, match=r"FooRequest\.json already exists with other content"):
@@ -292,8 +287,7 @@ def test_failed_write_changes_no_files(tmp_path: Path) -> None:
 def test_the_committed_specs_are_what_the_command_makes_of_kafka_2_4_1(tmp_path: Path) -> None:
     with gzip.open(TESTS / "data" / "kip482_rpcs" / "kafka_clients_2_4_1.jsonl.gz", "rt") as lines:
         write(tmp_path / "in", *map(json.loads, lines), component="clients")
-    plan = plan_drafts(tmp_path / "in", tmp_path / "out", only_new=True)
-    plan.apply()
+    plan = drafted(tmp_path / "in", tmp_path / "out", only_new=True)
     assert sum(draft.new is not None for draft in plan.drafts) == 96
     specs = {path.name: path.read_text() for path in (tmp_path / "out" / "clients").iterdir()}
     committed = {path.name: path.read_text() for path in (RPC_DRAFTS / "clients").iterdir()}

@@ -49,14 +49,24 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, 
 
 
 @pytest.fixture
-def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
-    client, specs = session
+def client(session: tuple[Editor, Path]) -> Editor:
+    return session[0]
+
+
+@pytest.fixture
+def specs(session: tuple[Editor, Path]) -> Path:
+    return session[1]
+
+
+@pytest.fixture
+def uri(client: Editor, specs: Path) -> str:
+    """The URI of the request, which is open in the editor with the text `REQUEST`."""
     uri = (specs / "FindShelfRequest.json").as_uri()
     if uri in client.texts:
         client.type(uri, REQUEST)
     else:
         client.open(specs / "FindShelfRequest.json")
-    return client, uri
+    return uri
 
 
 def written(client: Editor, uri: str, position: dict[str, Any]) -> str:
@@ -66,16 +76,15 @@ def written(client: Editor, uri: str, position: dict[str, Any]) -> str:
     return before[start : len(before) - (len(after) - start - 2)]
 
 
-def test_capabilities_of_the_server(opened: tuple[Editor, str]) -> None:
-    can = opened[0].capabilities
+def test_capabilities_of_the_server(client: Editor) -> None:
+    can = client.capabilities
     assert can["positionEncoding"] == "utf-16"
     assert can["renameProvider"] == {"prepareProvider": True}
     for name in ("completion", "hover", "definition", "references", "documentSymbol", "documentFormatting"):
         assert can[f"{name}Provider"], name
 
 
-def test_problems_while_typing(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_problems_while_typing(client: Editor, uri: str) -> None:
     client.type(uri, REQUEST.replace('"mapKey"', '"mapKye"'))
     [problem] = client.diagnostics(uri, "TW110")
     assert written(client, uri, problem["range"]) == '"mapKye"', "the face before it is two units"
@@ -87,8 +96,7 @@ def test_problems_while_typing(opened: tuple[Editor, str]) -> None:
     client.diagnostics(uri)
 
 
-def test_rules_about_the_set_while_typing(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_rules_about_the_set_while_typing(client: Editor, uri: str) -> None:
     other = uri.replace("Request", "Response")
     client.type(uri, REQUEST.replace("12", "13"))
     [problem] = client.diagnostics(uri, "TW804")
@@ -100,9 +108,8 @@ def test_rules_about_the_set_while_typing(opened: tuple[Editor, str]) -> None:
     client.diagnostics(other)
 
 
-def test_a_change_on_disk(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
-    client, uri = opened
-    file = session[1] / "FindShelfResponse.json"
+def test_a_change_on_disk(client: Editor, specs: Path, uri: str) -> None:
+    file = specs / "FindShelfResponse.json"
     file.write_text(RESPONSE.replace("12", "14"), "utf-8")
     client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 2}]})
     client.diagnostics(uri, "TW804")
@@ -111,8 +118,7 @@ def test_a_change_on_disk(session: tuple[Editor, Path], opened: tuple[Editor, st
     client.diagnostics(uri)
 
 
-def test_completion_in_broken_text(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_completion_in_broken_text(client: Editor, uri: str) -> None:
     client.type(uri, REQUEST.replace('"mapKey": true }', '"ma }'))
     items = client.ask("textDocument/completion", client.at(uri, '"ma', 3))
     [item] = [each for each in items if each["label"] == "mapKey"]
@@ -128,8 +134,7 @@ def test_completion_in_broken_text(opened: tuple[Editor, str]) -> None:
     assert "Book" not in {each["label"] for each in items}
 
 
-def test_hover(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_hover(client: Editor, uri: str) -> None:
     found = client.ask("textDocument/hover", client.at(uri, '"Id"'))
     assert "**Id**: `uuid`, field of Book" in found["contents"]["value"]
     assert "00 00 00 01`" in found["contents"]["value"]
@@ -140,8 +145,7 @@ def test_hover(opened: tuple[Editor, str]) -> None:
     assert client.ask("textDocument/hover", client.at(uri, "{", 0)) is None
 
 
-def test_definition_and_references(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_definition_and_references(client: Editor, uri: str) -> None:
     found = client.ask("textDocument/definition", client.at(uri, '"Picture"'))
     assert (
         found["uri"] == uri and found["range"]["start"]["line"] == REQUEST[: REQUEST.index("commonS")].count("\n") + 1
@@ -156,9 +160,8 @@ def test_definition_and_references(opened: tuple[Editor, str]) -> None:
     assert found["range"]["start"]["line"] == REQUEST[: REQUEST.index('"Cover"')].count("\n")
 
 
-def test_registers(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
-    client, uri = opened
-    register = session[1] / "Colour.json"
+def test_registers(client: Editor, specs: Path, uri: str) -> None:
+    register = specs / "Colour.json"
     entries = '[ { "key": 1, "name": "red", "description": "like blood" } ]'
     register.write_text(f'{{ "name": "Colour", "type": "register", "keys": "int8", "entries": {entries} }}')
     field = '{ "name": "Paint", "type": "int8", "versions": "0+", "enum": "Colour" },\n    '
@@ -171,9 +174,8 @@ def test_registers(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> 
     register.unlink()
 
 
-def test_shared_structs(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
-    client, uri = opened
-    shared = session[1] / "Point.json"
+def test_shared_structs(client: Editor, specs: Path, uri: str) -> None:
+    shared = specs / "Point.json"
     head = '"dialect": "tagwire", "name": "Point", "type": "struct", "validVersions": "0"'
     shared.write_text(f'{{ {head}, "fields": [ {{ "name": "X", "type": "int8", "versions": "0+" }} ] }}')
     start = '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ],'
@@ -187,8 +189,7 @@ def test_shared_structs(session: tuple[Editor, Path], opened: tuple[Editor, str]
     shared.unlink()
 
 
-def test_rename(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_rename(client: Editor, uri: str) -> None:
     position = client.at(uri, '"Picture"')
     assert client.ask("textDocument/prepareRename", position)["placeholder"] == "Picture"
     assert client.ask("textDocument/prepareRename", client.at(uri, '"uuid"')) is None
@@ -198,8 +199,7 @@ def test_rename(opened: tuple[Editor, str]) -> None:
     assert rejected["code"] == -32803 and "TW304" in rejected["message"]
 
 
-def test_outline_and_format(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_outline_and_format(client: Editor, uri: str) -> None:
     document = {"textDocument": {"uri": uri}}
     [message] = client.ask("textDocument/documentSymbol", document)
     assert [each["name"] for each in message["children"]] == ["Books", "Picture"]
@@ -211,8 +211,7 @@ def test_outline_and_format(opened: tuple[Editor, str]) -> None:
     assert client.ask("textDocument/formatting", options) == [], "a spec with errors stays as it is"
 
 
-def test_suggested_names_as_quick_fixes(opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_suggested_names_as_quick_fixes(client: Editor, uri: str) -> None:
     client.type(uri, REQUEST.replace('"uuid"', '"uuit"'))
     position = client.at(uri, '"uuit"')["position"]
     context = {"range": {"start": position, "end": position}, "context": {"diagnostics": []}}
@@ -221,8 +220,7 @@ def test_suggested_names_as_quick_fixes(opened: tuple[Editor, str]) -> None:
     assert client.after(uri, action["edit"]["changes"][uri]) == REQUEST
 
 
-def test_closed_files_are_as_on_disk(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
-    client, uri = opened
+def test_closed_files_are_as_on_disk(client: Editor, uri: str) -> None:
     client.type(uri, "{")
     client.diagnostics(uri, "TW103")
     client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
@@ -230,8 +228,7 @@ def test_closed_files_are_as_on_disk(session: tuple[Editor, Path], opened: tuple
     client.diagnostics(uri)
 
 
-def test_files_that_are_not_specs_are_left_alone(session: tuple[Editor, Path]) -> None:
-    client, specs = session
+def test_files_that_are_not_specs_are_left_alone(client: Editor, specs: Path) -> None:
     uri = client.open(specs.parent / "package.json", '{ "name": "x", "type": "module", ')
     assert client.ask("textDocument/completion", client.at(uri, "module", 0)) == []
     assert client.ask("textDocument/hover", client.at(uri, "name")) is None
