@@ -14,7 +14,7 @@ from tagwire.frames.redaction import Redaction, sensitive_paths
 from tagwire.message.engines import python_serializer
 from tagwire.message.json import hidden_json
 from tagwire.sensitive import HIDDEN, showing_sensitive
-from tagwire_messages import registry
+from tagwire_messages import SaslAuthenticateRequest, registry
 from tagwire_messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
@@ -22,7 +22,7 @@ from tagwire_messages.alter_user_scram_credentials_request import (
 from tagwire_messages.describe_delegation_token_response import DescribedDelegationToken
 
 SECRET = b"s3cret-value"
-LOGIN = messages.SaslAuthenticateRequest(auth_bytes=SECRET)
+LOGIN = SaslAuthenticateRequest(auth_bytes=SECRET)
 CREDENTIALS = AlterUserScramCredentialsRequest(
     upsertions=[ScramCredentialUpsertion(name="alice", salt=b"salt-salt", salted_password=SECRET)]
 )
@@ -44,7 +44,7 @@ def test_repr(struct_repr: Callable[[Any], str]) -> None:
         "AlterUserScramCredentialsRequest(upsertions=(ScramCredentialUpsertion(name='alice', salt=<hidden>, "
         "salted_password=<hidden>),))"
     )
-    assert struct_repr(messages.SaslAuthenticateRequest()) == "SaslAuthenticateRequest()"
+    assert struct_repr(SaslAuthenticateRequest()) == "SaslAuthenticateRequest()"
     with showing_sensitive():
         assert struct_repr(LOGIN) == f"SaslAuthenticateRequest(auth_bytes={SECRET!r})"
     assert not shown(struct_repr(LOGIN))
@@ -61,8 +61,8 @@ def test_tables() -> None:
 def test_output_for_programs_is_not_redacted() -> None:
     assert LOGIN.auth_bytes == SECRET
     assert LOGIN.replace().auth_bytes == SECRET
-    assert messages.SaslAuthenticateRequest.decode(LOGIN.encode(2), 2) == LOGIN
-    assert messages.SaslAuthenticateRequest.from_json(LOGIN.to_json(2), 2) == LOGIN
+    assert SaslAuthenticateRequest.decode(LOGIN.encode(2), 2) == LOGIN
+    assert SaslAuthenticateRequest.from_json(LOGIN.to_json(2), 2) == LOGIN
     import pickle
 
     assert pickle.loads(pickle.dumps(LOGIN)) == LOGIN
@@ -96,17 +96,17 @@ def test_other_fields_are_shown() -> None:
 
 def test_errors() -> None:
     with pytest.raises(EncodeError) as rejected:
-        messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
+        SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
     assert str(rejected.value) == "SaslAuthenticateRequest v2: auth_bytes: expected bytes, got <hidden>"
     wrong = ScramCredentialUpsertion(name="alice", salted_password="s3cret-value")  # type: ignore[arg-type]
     with pytest.raises(EncodeError) as rejected:
         AlterUserScramCredentialsRequest(upsertions=[wrong]).encode(0)
     assert not shown(str(rejected.value))
     with pytest.raises(EncodeError) as rejected:
-        messages.SaslAuthenticateRequest.from_json({"authBytes": "s3cret-value!"}, 2)
+        SaslAuthenticateRequest.from_json({"authBytes": "s3cret-value!"}, 2)
     assert not shown(str(rejected.value))
     with showing_sensitive(), pytest.raises(EncodeError) as rejected:
-        messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
+        SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
     assert shown(str(rejected.value))
 
 
@@ -127,19 +127,15 @@ def held(error: BaseException) -> str:
     return "\n".join(found)
 
 
-LOGIN_SHAPE = tagwire.select(messages.SaslAuthenticateRequest, "auth_bytes")
+LOGIN_SHAPE = tagwire.select(SaslAuthenticateRequest, "auth_bytes")
 REJECTED_SECRETS: dict[str, Callable[[Any], object]] = {
-    "encode": lambda secret: python_serializer(messages.SaslAuthenticateRequest, 2).encode(
-        LOGIN.replace(auth_bytes=secret)
-    ),
+    "encode": lambda secret: python_serializer(SaslAuthenticateRequest, 2).encode(LOGIN.replace(auth_bytes=secret)),
     "encode natively": lambda secret: LOGIN.replace(auth_bytes=secret).encode(2),
-    "size": lambda secret: python_serializer(messages.SaslAuthenticateRequest, 2).encoded_size(
-        LOGIN.replace(auth_bytes=secret)
-    ),
-    "from_json": lambda secret: messages.SaslAuthenticateRequest.from_json({"authBytes": secret}, 2),
-    "from_json_text": lambda secret: messages.SaslAuthenticateRequest.from_json_text(f'{{"authBytes": "{secret}"}}', 2),
-    "no JSON": lambda secret: messages.SaslAuthenticateRequest.from_json_text(f'{{"authBytes": "{secret}}}', 2),
-    "no UTF-8": lambda secret: messages.SaslAuthenticateRequest.from_json_text(secret.encode() + b"\xff", 2),
+    "size": lambda secret: python_serializer(SaslAuthenticateRequest, 2).encoded_size(LOGIN.replace(auth_bytes=secret)),
+    "from_json": lambda secret: SaslAuthenticateRequest.from_json({"authBytes": secret}, 2),
+    "from_json_text": lambda secret: SaslAuthenticateRequest.from_json_text(f'{{"authBytes": "{secret}"}}', 2),
+    "no JSON": lambda secret: SaslAuthenticateRequest.from_json_text(f'{{"authBytes": "{secret}}}', 2),
+    "no UTF-8": lambda secret: SaslAuthenticateRequest.from_json_text(secret.encode() + b"\xff", 2),
     "rewrite": lambda secret: LOGIN_SHAPE.rewrite(LOGIN.replace(auth_bytes=b"").encode(2), 2, lambda _: secret),
     "request": lambda secret: registry.encode_request(LOGIN.replace(auth_bytes=secret), 2, correlation_id=1),
     "token": lambda secret: messages.CreateDelegationTokenResponse(hmac=secret).encode(2),

@@ -51,42 +51,26 @@ def test_the_header_of_api_versions_responses_is_always_version_0() -> None:
     assert {registry.request(API_VERSIONS).header_version(version) for version in (3, 4, 99)} == {2}
 
 
-@pytest.mark.parametrize(
-    ("log", "name", "key", "value"),
-    [
-        (
-            "group",
-            "OffsetCommitValue",
-            "00010012616c7068612d6d322d672d302e392e302e310015616c7068612d" "6d322d636f6465632d736e6170707900000004",
-            "00030000000000000099ffffffff0000000001a1fbde0a58",
-        ),
-        (
-            "group",
-            "OffsetCommitValue",
-            "0001000c616c7068612d61696f2d74670009616c7068612d74786e000000" "01",
-            "00040000000000000007ffffffff01000001a1fbd859810100106770c038" "d5e44d29a33fb88b51b4500a",
-        ),
-        (
-            "group",
-            "LegacyOffsetCommitValue",
-            "0000000f616c7068612d62302e382d6f6b70380015616c7068612d62302e" "382d636f6465632d677a697000000000",
-            "000000000000000000000000000001a1fbe44005",
-        ),
-        (
-            "group",
-            "GroupMetadataValue",
-            "0002000a616c7068612d636f6f70",
-            "0003000000000000ffffffff000001a1fbd9f72900000000",
-        ),
-        ("group", "ConsumerGroupMetadataValue", "0003000a616c7068612d6e657767", "00000000000500"),
-        (
-            "transaction",
-            "TransactionLogValue",
-            "0000000f616c7068612d6d302d6b70792d7478",
-            "0000000000000000000700000000ea6000ffffffff000001a1fbe0637bff" "ffffffffffffff",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("log", "name", "key", "value"), [
+    ("group", "OffsetCommitValue",
+     "00010012616c7068612d6d322d672d302e392e302e310015616c7068612d6d322d636f6465632d736e6170707900000004",
+     "00030000000000000099ffffffff0000000001a1fbde0a58"),
+    ("group", "OffsetCommitValue",
+     "0001000c616c7068612d61696f2d74670009616c7068612d74786e00000001",
+     "00040000000000000007ffffffff01000001a1fbd859810100106770c038d5e44d29a33fb88b51b4500a"),
+    ("group", "LegacyOffsetCommitValue",
+     "0000000f616c7068612d62302e382d6f6b70380015616c7068612d62302e382d636f6465632d677a697000000000",
+     "000000000000000000000000000001a1fbe44005"),
+    ("group", "GroupMetadataValue",
+     "0002000a616c7068612d636f6f70",
+     "0003000000000000ffffffff000001a1fbd9f72900000000"),
+    ("group", "ConsumerGroupMetadataValue",
+     "0003000a616c7068612d6e657767",
+     "00000000000500"),
+    ("transaction", "TransactionLogValue",
+     "0000000f616c7068612d6d302d6b70792d7478",
+     "0000000000000000000700000000ea6000ffffffff000001a1fbe0637bffffffffffffffff"),
+])  # fmt: skip
 def test_records_of_coordinators(log: str, name: str, key: str, value: str) -> None:
     key_bytes, value_bytes = bytes.fromhex(key), bytes.fromhex(value)
     key_frame = registry.decode_record(key_bytes, log=log)

@@ -118,59 +118,40 @@ def test_a_header_keeps_its_unknown_tags() -> None:
     assert repr(frame).startswith("Frame(header=RequestHeader(request_api_key=7")
 
 
-@pytest.mark.parametrize(
-    ("call", "path", "message"),
-    [
-        (
-            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=8, request_api_version=2)),
-            "header.request_api_key",
-            "expected API key 7 as in the message, got 8",
-        ),
-        (
-            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=7, request_api_version=1)),
-            "header.request_api_version",
-            "expected version 2 as in the message, got 1",
-        ),
-        (
-            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(correlation_id=2), correlation_id=1),
-            "",
-            "correlation_id: expected 2 as in the header, got 1",
-        ),
-        (
-            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(client_id="y"), client_id="x"),
-            "",
-            "client_id: expected 'y' as in the header, got 'x'",
-        ),
-        (
-            lambda: registry.encode_response(
-                PollResponse(), 2, header=ResponseHeader(correlation_id=2), correlation_id=1
-            ),
-            "",
-            "correlation_id: expected 2 as in the header, got 1",
-        ),
-        (
-            lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
-            "",
-            "header: expected a RequestHeader, got a ResponseHeader",
-        ),
-        (
-            lambda: registry.encode_response(PollResponse(), 2, header=RequestHeader()),
-            "",
-            "header: expected a ResponseHeader, got a RequestHeader",
-        ),
-        (lambda: registry.encode_request(PollResponse(), 2), "", "expected a request, got a response"),
-        (lambda: registry.encode_response(TOPICS, 2), "", "expected a response, got a request"),
-        (lambda: registry.encode_request(cast("Any", PollRequest), 2), "", "got the class PollRequest"),
-        (lambda: registry.errors(cast("Any", None)), "", "expected a response, got None"),
-        (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
-        (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "expected int32"),
-        (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't represent"),
-    ],
-)
-def test_rejected_input(call: Any, path: str, message: str) -> None:
+def request(message: Any = TOPICS, version: int = 2, **options: Any) -> Callable[[], bytes]:
+    return lambda: registry.encode_request(message, version, **options)
+
+
+def response(message: Any, **options: Any) -> Callable[[], bytes]:
+    return lambda: registry.encode_response(message, 2, **options)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (request(header=RequestHeader(request_api_key=8, request_api_version=2)),
+     "PollRequest v2: header.request_api_key: expected API key 7 as in the message, got 8"),
+    (request(header=RequestHeader(request_api_key=7, request_api_version=1)),
+     "PollRequest v2: header.request_api_version: expected version 2 as in the message, got 1"),
+    (request(header=RequestHeader(correlation_id=2), correlation_id=1),
+     "PollRequest v2: correlation_id: expected 2 as in the header, got 1"),
+    (request(header=RequestHeader(client_id="y"), client_id="x"),
+     "PollRequest v2: client_id: expected 'y' as in the header, got 'x'"),
+    (response(PollResponse(), header=ResponseHeader(correlation_id=2), correlation_id=1),
+     "PollResponse v2: correlation_id: expected 2 as in the header, got 1"),
+    (request(header=ResponseHeader()), "PollRequest v2: header: expected a RequestHeader, got a ResponseHeader"),
+    (response(PollResponse(), header=RequestHeader()),
+     "PollResponse v2: header: expected a ResponseHeader, got a RequestHeader"),
+    (request(PollResponse()), "PollResponse v2: expected a request, got a response"),
+    (response(TOPICS), "PollRequest v2: expected a response, got a request"),
+    (request(PollRequest), "request v2: expected a request, got the class PollRequest"),
+    (lambda: registry.errors(cast("Any", None)), "response: expected a response, got None"),
+    (request(client_id="x" * 40000), "RequestHeader v2: client_id: takes 40000 bytes"),
+    (request(correlation_id=2**31), "RequestHeader v2: correlation_id: expected int32"),
+    (request(PollRequest(quota=1), 0), "PollRequest v0: quota: is 1, which this version can't represent"),
+])  # fmt: skip
+def test_rejected_input(call: Callable[[], object], message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         call()
-    assert caught.value.path == path and message in str(caught.value)
+    assert str(caught.value).startswith(message)
 
 
 def test_header_takes_the_api_and_other_arguments() -> None:
