@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.message.base import Message
 
-__all__ = ["READ_ERRORS", "WRITE_ERRORS", "LayoutSerializer", "Serializer"]
+    M = TypeVar("M", bound=Message)
+else:
+    M = TypeVar("M")  # for a bound in quotes, Python 3.14 would import the slow modules annotationlib and ast
 
-M = TypeVar("M", bound="Message")
+__all__ = ["READ_ERRORS", "WRITE_ERRORS", "LayoutSerializer", "Serializer"]
 
 READ_ERRORS: Final = (ValueError, struct_error, IndexError, OverflowError)
 """The exceptions that `read` may raise on invalid bytes. ValueError includes UnreadableBytes and UnicodeDecodeError."""

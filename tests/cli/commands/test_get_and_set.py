@@ -155,7 +155,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
     (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),
     (
-        ("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000),
+        ("set", "MetadataResponse", "12", "brokers:=" + "[" * 200_000),
         BODY,
         2,
         "nested too deeply; no message has that many levels",

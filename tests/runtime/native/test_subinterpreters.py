@@ -17,6 +17,6 @@ print(tagwire.engine(), flush=True)
 def test_a_subinterpreter_uses_the_pure_engine() -> None:
     module = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     begin = f"import {module} as made, tagwire; print(tagwire.engine(), flush=True)"
-    program = f"{begin}; made.run_string(made.create(), {INSIDE!r})"
+    program = f"{begin}; inner = made.create(); made.run_string(inner, {INSIDE!r}); made.destroy(inner)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("native\npython\n", "")
