@@ -134,7 +134,7 @@ def _rows(spark: SparkSession, megabytes: int) -> DataFrame:
 
 def _save_batches(log: str, size: str, schema: StructType, folder: Path) -> None:
     """Store the Arrow batches of `kafka_log` in one file per task."""
-    from tagwire_spark.sources.log import LogSource
+    from tagwire_spark.log_source import LogSource
 
     reader = LogSource({"path": log, "maxsplitbytes": size}).reader(schema)
     for number, task in enumerate(reader.partitions()):

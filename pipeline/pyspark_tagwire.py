@@ -7,7 +7,7 @@ this module import `tagwire_spark`.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tagwire_spark.sources.log import LogSource as DefaultSource
+    from tagwire_spark.log_source import LogSource as DefaultSource
 
 __all__ = ["DefaultSource"]
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
     if name != "DefaultSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from tagwire_spark.sources.log import LogSource
+        from tagwire_spark.log_source import LogSource
     except ImportError as error:
         # After an AttributeError, Spark tries the next module; any other error would end the search for a data source.
         raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error

@@ -12,4 +12,4 @@ fi
 export PYTHONPATH=$folder
 set -x
 $bin/python -c "import pyspark; assert f'pyspark=={pyspark.__version__}' in '$pins'"
-$bin/python $pytest -m "$quick" tests/spark/columns tests/spark/log_write tests/spark/rpc tests/spark/sources
+$bin/python $pytest -m "$quick" tests/spark/columns tests/spark/log_write tests/spark/test_{log_source,rpc_exchanges,rpc_source,s3,shipped_packages}.py

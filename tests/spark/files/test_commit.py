@@ -23,9 +23,9 @@ from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, local_commit
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits
+from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
-from tagwire_spark.sources.log import LogSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

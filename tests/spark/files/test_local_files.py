@@ -14,7 +14,7 @@ from written_logs import arrow_rows
 from tagwire_spark import PipelineError
 from tagwire_spark.files.leftovers import leftovers
 from tagwire_spark.files.local_files import exists, files_below, matching_paths
-from tagwire_spark.sources.rpc import RpcReader, rpc_query
+from tagwire_spark.rpc_source import RpcReader, rpc_query
 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:

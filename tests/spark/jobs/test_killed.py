@@ -38,9 +38,9 @@ from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_source import LogReader, LogSource
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
-from tagwire_spark.sources.log import LogReader, LogSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -50,7 +50,7 @@ from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, tasks
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
-from tagwire_spark.sources.log import LogReader, LogSource
+from tagwire_spark.log_source import LogReader, LogSource
 
 folder = Path(sys.argv[1])
 

@@ -15,7 +15,7 @@ from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of, rows_of_task
 from tagwire_spark.log_read.splits import Split, plan
-from tagwire_spark.sources.log import LogReader
+from tagwire_spark.log_source import LogReader
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
 COMMITTED: dict[str, Any] = {"isolation.level": "read_committed"}

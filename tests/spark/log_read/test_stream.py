@@ -15,7 +15,7 @@ from tagwire import log
 from tagwire.log.scan import Scan
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
-from tagwire_spark.sources.log import LogSource
+from tagwire_spark.log_source import LogSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,9 +17,9 @@ from tagwire import log
 from tagwire.records import Record, build, format_of
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit
+from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
-from tagwire_spark.sources.log import LogSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,11 +16,11 @@ from written_logs import columns, files, job, offsets, problems, save, table
 from tagwire import log
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
+from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.micro_batch import MicroBatch
 from tagwire_spark.log_write.target import log_target
-from tagwire_spark.sources.log import LogSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

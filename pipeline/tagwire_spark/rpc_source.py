@@ -24,7 +24,7 @@ from tagwire_spark.files.storage import capture_files
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
-from tagwire_spark.rpc.exchanges import captured_frames, exchange_row, exchanges, rejected
+from tagwire_spark.rpc_exchanges import captured_frames, exchange_row, exchanges, rejected
 from tagwire_spark.session import settle_worker
 
 OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port", "storageOptions")

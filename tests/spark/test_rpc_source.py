@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+CAPTURES = Path(__file__).parents[1] / "data" / "captures" / "captures.jsonl.gz"
 ASK = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
 ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(throttle_time_ms=3), 4, correlation_id=7)
 

@@ -55,7 +55,7 @@ def test_no_secret_in_writes_streams_and_foreach_batch(
     spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     system, options = bucket
-    source = str(Path(__file__).parents[2] / "data" / "sample_log")
+    source = str(Path(__file__).parents[1] / "data" / "sample_log")
     df = spark.read.format("kafka_log").load(source)
     writer = df.write.format("kafka_log").mode("append").option("storageOptions", options)
     writer.save("s3://logs/batch")

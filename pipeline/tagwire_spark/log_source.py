@@ -2,10 +2,16 @@
 
 Spark does not tell Python sources which columns a query uses, so even `count()` reads all columns of the schema. To
 read less, pass a schema with fewer columns, or use `level=batch`, which reads only batch headers.
+
+Filters that Spark pushes down narrow the query. Topic and partition filters select files, and offset filters select
+records. Spark does not apply these filters again, and EXPLAIN shows them as pushed. Spark applies timestamp filters
+again, because record timestamps are coarser than Spark's. All other filters are left to Spark.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from math import floor
+from typing import Any, Final
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -13,13 +19,19 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
+    EqualTo,
     Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
     InputPartition,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
 )
 from pyspark.sql.types import StructType
 
 from tagwire_spark.columns.schema_check import check_requested_columns, under_names
-from tagwire_spark.log_read.filters import narrowed
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import plan
@@ -27,6 +39,10 @@ from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_VALUES: Final = (EqualTo, In)
+_RANGES: Final = (EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual)
 
 
 class LogSource(DataSource):
@@ -94,3 +110,63 @@ class PushingLogReader(LogReader):
         """Narrow the query with Spark's filters. Return the filters that Spark must still apply to the rows."""
         self.query, left = narrowed(self.query, filters)
         return left
+
+
+def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list[Filter]]:
+    """Return the query narrowed by the filters, and the filters that Spark must still apply."""
+    left = []
+    for each in filters:
+        column: tuple[str, ...] = getattr(each, "attribute", ())
+        name = column[0] if len(column) == 1 else ""
+        if name in _NARROW and isinstance(each, _VALUES if name in _OF_PARTITIONS else _RANGES):
+            query = _NARROW[name](query, each)
+        elif name not in _NARROW or not isinstance(each, IsNotNull):
+            left.append(each)
+            continue
+        if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
+            left.append(each)  # so that Spark also filters error rows
+    return query, left
+
+
+def _topic(query: LogQuery, each: Any) -> LogQuery:
+    known = query.filtered_topics
+    return query._replace(filtered_topics=tuple(v for v in _values(each) if known is None or v in known))
+
+
+def _number(query: LogQuery, each: Any) -> LogQuery:
+    return query._replace(numbers=tuple(v for v in _values(each) if query.numbers is None or v in query.numbers))
+
+
+def _values(each: Any) -> Iterable[Any]:
+    return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
+
+
+def _range(each: Any) -> tuple[Any, Any]:
+    """Return the (lower, upper) bounds of a filter, such as (5, None) for `> 5` and for `>= 5`."""
+    if isinstance(each, EqualTo):
+        return each.value, each.value
+    return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)
+
+
+def _offset(query: LogQuery, each: Any) -> LogQuery:
+    low, high = _range(each)
+    first, end = query.first_offset, query.end_offset
+    if low is not None:
+        first = max(first, low + isinstance(each, GreaterThan))
+    if high is not None:
+        end = min(end, high + (not isinstance(each, LessThan)))
+    return query._replace(first_offset=first, end_offset=end)
+
+
+def _timestamp(query: LogQuery, each: Any) -> LogQuery:
+    low, high = (None if v is None else floor((v - _EPOCH) / timedelta(milliseconds=1)) for v in _range(each))
+    first, end = query.first_timestamp, query.end_timestamp
+    if low is not None:
+        first = low if first is None else max(first, low)
+    if high is not None:
+        end = high + 1 if end is None else min(end, high + 1)
+    return query._replace(first_timestamp=first, end_timestamp=end)
+
+
+_NARROW: Final = {"topic": _topic, "partition": _number, "offset": _offset, "timestamp": _timestamp}
+_OF_PARTITIONS: Final = ("topic", "partition")

@@ -1,1 +1,0 @@
-"""Read captured frames from files, and pair requests with their responses."""
