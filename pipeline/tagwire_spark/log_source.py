@@ -34,9 +34,8 @@ from pyspark.sql.types import StructType
 from tagwire_spark.columns.schema_check import check_requested_columns, under_names
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
-from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_read.splits import grouped, plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
-from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
 

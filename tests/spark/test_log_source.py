@@ -19,8 +19,7 @@ from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import NO_OFFSET, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
-from tagwire_spark.log_read.splits import plan
-from tagwire_spark.log_read.tasks import grouped
+from tagwire_spark.log_read.splits import grouped, plan
 from tagwire_spark.log_source import narrowed
 
 if TYPE_CHECKING:

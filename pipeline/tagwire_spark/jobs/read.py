@@ -31,17 +31,11 @@ from tagwire_spark.files.storage import folder_of, is_remote
 from tagwire_spark.files.store import StorageOptions, reaching, retried, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_strings
-from tagwire_spark.log_read.partitions_exist import check_partitions_exist
+from tagwire_spark.log_read.listing import check_found, log_locations, settled_location
+from tagwire_spark.log_read.partition_checks import check_partitions_exist, replicas_error
 from tagwire_spark.log_read.query import LogQuery, log_query, partition_key
-from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
-from tagwire_spark.log_read.splits import (
-    check_found,
-    log_locations,
-    plan_alone,
-    settled_location,
-)
-from tagwire_spark.log_read.tasks import grouped
+from tagwire_spark.log_read.splits import grouped, plan_alone
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30

@@ -21,8 +21,8 @@ from tagwire_spark.columns.arrow_types import arrow_schema
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import found_partitions, job_inputs, received_folder
+from tagwire_spark.log_read.partition_checks import replicas_error
 from tagwire_spark.log_read.query import partition_key
-from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.options import invalid
 
 

@@ -22,8 +22,8 @@ from tagwire_spark.files.remote_file import GoneError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions, store
 from tagwire_spark.jobs.outputs import JobOutput, is_url
+from tagwire_spark.log_read.listing import log_locations, settled_location
 from tagwire_spark.log_read.query import partition_key
-from tagwire_spark.log_read.splits import log_locations, settled_location
 
 _OF_BROKER: Final = ("-checkpoint", ".properties", ".kafka_cleanshutdown")
 """Name endings of the broker's own files in a log folder."""

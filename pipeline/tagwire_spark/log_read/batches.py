@@ -21,7 +21,7 @@ from tagwire_spark.errors import loss
 from tagwire_spark.files.commit import opened
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
 from tagwire_spark.files.storage import Location, folder_of, is_remote, received
-from tagwire_spark.log_read.ends import has_gaps, lost_by_intent
+from tagwire_spark.log_read.log_offsets import has_gaps, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split

@@ -30,8 +30,8 @@ from tagwire_spark.log_read.column_table import (
     has_number_keys,
     record_names,
 )
+from tagwire_spark.log_read.partition_checks import folder_name
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
-from tagwire_spark.log_read.replicas import folder_name
 from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort, check_unfinished
 from tagwire_spark.session import settle_worker

@@ -3,34 +3,44 @@
 A split consists of the batches that begin in a byte range, which can start and end anywhere. To find the first batch, a
 task starts at the last index entry before the range, or at the start of the segment if the entry is wrong. So a wrong
 index costs time but never loses a record.
+
+A split of a whole segment is cut to the size of a task, and small splits share a task.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, nullcontext
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, Segment
-from tagwire.log.directory import partition_folders
-from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, loss, rejection
-from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
-from tagwire_spark.files.store import StorageOptions, at_once
-from tagwire_spark.log_read.ends import end_of
-from tagwire_spark.log_read.partitions_exist import check_partitions_exist
+from tagwire_spark.files.store import at_once
+from tagwire_spark.log_read.listing import (
+    check_found,
+    folders_of,
+    log_locations,
+    partitions_of,
+    partitions_there,
+    settled_location,
+)
+from tagwire_spark.log_read.log_offsets import earlier_part, end_of, with_offsets_of_times
+from tagwire_spark.log_read.partition_checks import check_partitions_exist, shorter_replicas, without_replicas
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
-from tagwire_spark.log_read.replicas import shorter_replicas, without_replicas
-from tagwire_spark.log_read.tasks import cut
-from tagwire_spark.log_read.times import earlier_part, with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 _LOOKS: Final = 5
-_NAMED: Final = 5
-"""Maximum number of file names listed in an error."""
+_SPLIT_BYTES: Final = 64 << 20
+_TASKS: Final = 20_000
+"""Approximate maximum number of tasks per read. It is limited because the driver must pickle every task."""
+_OPENING: Final = 1 << 17
+"""The cost of opening a local segment, expressed as the number of bytes that can be read in that time."""
+_FETCHING: Final = 1 << 20
+"""The cost of opening a remote segment, expressed as the number of bytes that can be read in that time."""
 
 
 class Split(NamedTuple):
@@ -93,35 +103,11 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
         try:
             for location in locations((path,), stack, query.storage, looks_in_parents=False):
                 settles = is_remote(path)
-                with settled_location(location) if settles else nullcontext(_folders(location)) as folders:
+                with settled_location(location) if settles else nullcontext(folders_of(location)) as folders:
                     splits += whole_splits(query, _requested(query, location, folders), location)
         except (OSError, TagwireError) as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
     return cut(splits, query)
-
-
-def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
-    """Yield the locations that match paths and patterns. Raises PipelineError if there are no folders or segments.
-
-    Patterns don't match files that are not segments, or partition folders that a broker is moving or deleting.
-    """
-    for path in paths:
-        found = list(locations((path,), stack, options))
-        counted = [location for location in found if location.is_named or _counts(location.local)]
-        if not counted and all(location.local.is_file() for location in found):
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: none of the matching files is a log segment.")
-        yield from counted
-
-
-def _counts(path: Path) -> bool:
-    """Return whether to read a path that matches a pattern."""
-    folder = path
-    if path.is_file():
-        file, folder = log_file(path), path.parent
-        if file is None or file.kind != "log" or file.state:
-            return False
-    name = partition_name(folder)
-    return name is None or not name.state
 
 
 def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
@@ -131,7 +117,7 @@ def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partit
             folder = location.partition(location.local.parent)
             yield location.name_of(folder.path), folder, (location.segment(location.local),)
             continue
-        for partition in partitions_of(location, query, _folders(location)):
+        for partition in partitions_of(location, query, folders_of(location)):
             yield location.name_of(partition.path), partition, partition.segments
 
 
@@ -151,56 +137,6 @@ def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) ->
             # List the files again after a commit by another process, or if a broker has removed a listed file.
             if rejection(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
-
-
-@contextmanager
-def settled_location(
-    location: Location, list_folders: Callable[[Location], Sequence[Path]] | None = None
-) -> Generator[Sequence[Path]]:
-    """Yield a location's partition folders. In the `with` block, no commit can move files in a local location.
-
-    For a remote location, PipelineError is raised if its listing shows an unfinished commit. Raises LogPathError if a
-    folder can't be listed.
-    """
-    path, list_folders = location.local, list_folders or _folders
-    with ExitStack() as stack:
-
-        def settle(folders: Iterable[Path]) -> None:
-            for folder in sorted(folders):
-                if is_remote(location.origin):
-                    location.check_settled(folder)
-                else:
-                    stack.enter_context(settled(folder))
-
-        settle({path.parent, path.parent.parent} if path.is_file() else {path})
-        folders = list_folders(location)
-        if not path.is_file() and (others := {each.parent for each in folders} - {path}):
-            settle(others)
-            folders = list_folders(location)  # list again, because `settle` can move files
-        yield folders
-
-
-def _folders(location: Location) -> Sequence[Path]:
-    return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
-
-
-def check_found(path: str, found: Sequence[Location]) -> None:
-    """Raise PipelineError if a path has no segments. The error lists what was found there instead.
-
-    An empty log folder that `kafka_log` wrote is accepted.
-    """
-    names: list[str] = []
-    for location in found:
-        if location.local.is_file() or (location.local / DONE).exists():
-            return
-        if any(each.segments for each in partitions_of(location, LogQuery(()), _folders(location))):
-            return
-        names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in location.local.iterdir())
-    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    text = f"{path}: no log segment found, only {shown}" if shown else f"{path}: no log segment found"
-    raise PipelineError(
-        "KAFKA_LOG_NOT_FOUND", f"{text}; a segment is a file such as orders-0/{segment_file(0, 'log')}."
-    )
 
 
 class RequestedSegment(NamedTuple):
@@ -223,35 +159,6 @@ def _requested(
     remaining = (each for each in folders if not shorter or location.name_of(each) not in shorter)
     for partition in partitions_of(location, query, remaining):
         yield from requested_segments(query, partition, partition.segments, location)
-
-
-def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
-    """Yield the partitions that the query selects. The folders of other partitions are not listed."""
-    for folder in folders:
-        if query.wants(*partition_key(folder)):
-            yield location.partition(folder)
-
-
-def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """Return the topic and partition number of each partition in the locations.
-
-    Returns None if there is only a `_SUCCESS` file. Raises LogPathError if a folder can't be listed.
-    """
-    roots = [each.local.parent if each.local.is_file() else each.local for each in found]
-    keys = {partition_key(folder) for root in roots for folder in counted_folders(root)}
-    return keys if keys or not any((root / DONE).exists() for root in roots) else None
-
-
-def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
-
-    Folders that a broker is moving or deleting are skipped, except for `path` itself. `searched` is called with each
-    folder that is not a partition folder, before it is listed. Raises LogPathError if a folder can't be listed.
-    """
-    for folder in partition_folders(path, searched):
-        name = partition_name(folder.absolute())
-        if name is None or folder == path or not name.state:
-            yield folder
 
 
 def requested_segments(
@@ -355,3 +262,53 @@ def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
     except (LogError, LogPathError):
         return None  # the index only saves time
     return (found.position, found.offset) if found and 0 < found.position < split.end else None
+
+
+def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
+    """Return the number of bytes per task: from the options, or a default that grows if there are many tasks."""
+    total = sum(map(_bytes, splits))
+    most = query.split_bytes
+    if most is None:
+        most = max(_SPLIT_BYTES, total // _TASKS)
+    return max(1, min(most, total // query.min_tasks)) if query.min_tasks > 1 else most
+
+
+def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
+    """Cut large splits into splits of about the task size. Leave out an empty segment at the log's end."""
+    step = _task_bytes(query, splits)
+    return [part for split in splits for part in _parts(split, step)]
+
+
+def _parts(split: Split, step: int) -> Iterator[Split]:
+    """Cut a segment into splits of `step` bytes. Only the first split keeps the hint."""
+    if is_remote(split.file) and split.offset_index is None:
+        step = split.end  # without an index, each task would fetch all bytes before its split
+    begin = split.hint[0] if split.hint else 0
+    last = split.end - step // 8  # a small remainder becomes part of the last split
+    starts = range(begin + step, last, step) if split.end else ()
+    if not starts:
+        # An empty segment gets a task, which checks for missing records, unless it is the log's last segment.
+        if split.end or split.next_base != NO_OFFSET:
+            yield split
+        return
+    yield split._replace(end=starts[0])
+    for start, end in pairwise([*starts, split.end]):
+        yield split._replace(start=start, end=end, hint=None)
+
+
+def _bytes(split: Split) -> int:
+    return split.end - (split.hint[0] if split.hint else split.start)
+
+
+def grouped(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
+    """Group splits into tasks. Small splits share a task."""
+    tasks: list[list[Split]] = []
+    most, left = _task_bytes(query, splits), 0
+    for split in splits:
+        cost = max(_bytes(split), _FETCHING if is_remote(split.file) else _OPENING)
+        if cost > left:
+            tasks.append([])
+            left = most
+        tasks[-1].append(split)
+        left -= cost
+    return tasks

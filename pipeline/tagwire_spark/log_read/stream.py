@@ -33,9 +33,20 @@ from tagwire_spark.errors import PipelineError, loss, rejection, unreadable
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
 from tagwire_spark.files.store import at_once
-from tagwire_spark.log_read.ends import LogEnd, end_of
-from tagwire_spark.log_read.local_listing import LocalListing
-from tagwire_spark.log_read.partitions_exist import check_partitions_exist
+from tagwire_spark.log_read.listing import (
+    LocalListing,
+    log_locations,
+    partitions_of,
+    partitions_there,
+    settled_location,
+)
+from tagwire_spark.log_read.log_offsets import LogEnd, end_of, with_offsets_of_times
+from tagwire_spark.log_read.partition_checks import (
+    check_partitions_exist,
+    folder_name,
+    replicas_error,
+    without_replicas,
+)
 from tagwire_spark.log_read.query import (
     ALL,
     LATEST,
@@ -48,21 +59,20 @@ from tagwire_spark.log_read.query import (
     time_of,
     without_brokers,
 )
-from tagwire_spark.log_read.replicas import folder_name, replicas_error, without_replicas
 from tagwire_spark.log_read.rows import check_number, rows_of_task
-from tagwire_spark.log_read.splits import (
-    Split,
-    log_locations,
-    partitions_of,
-    partitions_there,
-    requested_segments,
-    settled_location,
-    whole_splits,
+from tagwire_spark.log_read.splits import Split, cut, grouped, requested_segments, whole_splits
+from tagwire_spark.log_read.stream_offsets import (
+    Ends,
+    Log,
+    check_loss,
+    check_same,
+    identity,
+    limited,
+    new_topics,
+    offset_ends,
+    same_ends,
+    spark_offset,
 )
-from tagwire_spark.log_read.tasks import cut, grouped
-from tagwire_spark.log_read.times import with_offsets_of_times
-from tagwire_spark.log_read.topic_identity import check_same, identity, new_topics, same_ends
-from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, offset_ends, spark_offset
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
 
@@ -186,7 +196,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the end offset of the next micro-batch. Raises PipelineError for lost records and read errors."""
         logs, starts = self._logs(), offset_ends(start)
         is_new = check_same(logs, start, starts, fails=self.query.fails_on_loss)
-        self._check_loss(logs, starts)
+        check_loss(logs, starts, fails=self.query.fails_on_loss)
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
@@ -228,8 +238,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
-        same = same_ends(logs, end, ends, fails=self.query.fails_on_loss)
-        self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        fails = self.query.fails_on_loss
+        same = same_ends(logs, end, ends, fails=fails)
+        check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends, fails=fails)
         splits = [each for each in splits if (each.topic, each.partition) in same]
         return [InputPartition(each) for each in grouped(cut(splits, query), query)]
 
@@ -334,23 +345,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
         return Log(key, partition, first, max(first, offset), name, *identity(partition), max(first, end.offset))
-
-    def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
-        if not self.query.fails_on_loss:
-            return
-        for key, start in starts.items():
-            name = f"{key[0]}-{key[1]}"
-            log = logs.get(key)
-            if log is None:
-                why = f"{name} no longer exists; the next offset to read was {start}"
-            elif log.first > start:
-                deleted = f"offsets {start} to {log.first - 1} were deleted before the stream read them"
-                why = f"{name} now begins at offset {log.first}, so {deleted}"
-            elif log.log_end < start or log.end < (ends or {}).get(key, 0):
-                why = f"{name} now ends before offset {log.end}, so offsets that the stream found earlier are missing"
-            else:
-                continue
-            raise loss(why)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_rejected)

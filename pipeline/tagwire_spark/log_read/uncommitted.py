@@ -27,8 +27,8 @@ from tagwire.records import Record, RecordBatch, control_record
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, folder_location
+from tagwire_spark.log_read.partition_checks import folder_name
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
-from tagwire_spark.log_read.replicas import folder_name
 
 if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split

@@ -17,7 +17,7 @@ from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import rejection
 from tagwire_spark.files.storage import folder_location
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.log_read.ends import LogEnd, end_of
+from tagwire_spark.log_read.log_offsets import LogEnd, end_of
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)

@@ -22,7 +22,7 @@ from written_logs import arrow_rows, columns, files, job, offsets, problems, sav
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, local_commit
 from tagwire_spark.jobs.units import found_partitions, job_inputs
-from tagwire_spark.log_read import splits
+from tagwire_spark.log_read import listing, splits
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
@@ -300,7 +300,7 @@ def test_one_of_many_writers_without_locks_commits(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_locks")
 def test_read_interrupted_by_a_commit_lists_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
-    find, waiting = splits.partitions_of, [writer]
+    find, waiting = listing.partitions_of, [writer]
 
     def found(*arguments: Any) -> Iterator[Any]:
         for each in find(*arguments):

@@ -24,6 +24,7 @@ from tagwire_spark.files.commit import settled
 from tagwire_spark.files.storage import Location
 from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
 from tagwire_spark.jobs.units import found_partitions, job_inputs
+from tagwire_spark.log_read import listing
 from tagwire_spark.log_read import splits as log_plan
 from tagwire_spark.log_read.batches import split_pieces
 from tagwire_spark.log_read.query import log_query
@@ -198,8 +199,8 @@ def test_single_segment_is_read_without_its_neighbors(tmp_path: Path, monkeypatc
         seen.append(folder)
         return settled(folder)
 
-    monkeypatch.setattr(log_plan, "settled", locked)
-    with log_plan.settled_location(Location(path, is_named=True)) as folders:
+    monkeypatch.setattr(listing, "settled", locked)
+    with listing.settled_location(Location(path, is_named=True)) as folders:
         assert folders == [path] and seen == [tmp_path.parent, tmp_path]
 
 

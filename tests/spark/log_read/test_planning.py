@@ -12,7 +12,7 @@ from streamed_logs import batch, segment, stream
 
 from tagwire.log import Partition, directory, indexes
 from tagwire.log.file_bytes import pread
-from tagwire_spark.log_read import tasks
+from tagwire_spark.log_read import splits
 from tagwire_spark.log_read.batches import _start_hint
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
@@ -182,14 +182,14 @@ def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytes
     size = len(batch(0))
     for base in (0, 500):
         segment(tmp_path / "t-0", base, *(batch(base + 5 * n) for n in range(100)))
-    monkeypatch.setattr(tasks, "_SPLIT_BYTES", size)
+    monkeypatch.setattr(splits, "_SPLIT_BYTES", size)
     for most, found in ((1000, 200), (50, 50), (8, 8), (2, 2)):
-        monkeypatch.setattr(tasks, "_TASKS", most)
+        monkeypatch.setattr(splits, "_TASKS", most)
         parts = plan(log_query({"path": str(tmp_path)}))
         assert len(parts) == found and sum(each.end - each.start for each in parts) == 200 * size
     assert len(plan(log_query({"path": str(tmp_path), "maxSplitBytes": str(size)}))) == 200
     assert len(plan(log_query({"path": str(tmp_path), "minPartitions": "20"}))) == 20
-    monkeypatch.setattr(tasks, "_TASKS", 1)
+    monkeypatch.setattr(splits, "_TASKS", 1)
     one = str(tmp_path / "t-0" / f"{0:020}.log")
     assert [len(plan(log_query({"path": one, "minPartitions": str(most)}))) for most in (1, 2, 3)] == [1, 2, 3]
 

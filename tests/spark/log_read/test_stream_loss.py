@@ -15,7 +15,7 @@ from tagwire import log
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.files import storage
-from tagwire_spark.log_read import splits, trigger_limits
+from tagwire_spark.log_read import splits, stream_offsets
 from tagwire_spark.log_read import stream as log_stream
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
@@ -113,7 +113,7 @@ def test_segment_renamed_between_listing_and_reading(
     elif owner:
         monkeypatch.setattr(log.Segment, name, go(getattr(log.Segment, name)))
     else:
-        for module in (log_stream, splits, storage, trigger_limits):
+        for module in (log_stream, splits, storage, stream_offsets):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, go(getattr(module, name)))
     if begin == 0 and fails == "true":

@@ -1,17 +1,22 @@
-"""Detect replicas of a partition in several broker folders or paths, so that no record is read twice."""
+"""Check the partitions that a query finds: those that its options name must exist, and none may be read twice.
+
+As in Spark's Kafka source, unknown topics and partitions are rejected, but a `subscribePattern` without a match is
+accepted. A stream accepts an unknown topic, because it can be created later. If several broker folders or paths contain
+replicas of a partition, only one replica is read.
+"""
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from typing import TYPE_CHECKING, Final
 
+from tagwire.text_format import near, shown
+from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import folder_of, is_remote
-from tagwire_spark.log_read.query import partition_key
+from tagwire_spark.log_read.query import ALL, LogQuery, partition_key
 from tagwire_spark.options import invalid
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
-    from tagwire_spark.errors import PipelineError
-    from tagwire_spark.log_read.query import LogQuery
     from tagwire_spark.log_read.splits import Split
 
 
@@ -20,7 +25,7 @@ def folder_name(file: str) -> str:
     return folder_of(file) if is_remote(file) else os.path.dirname(file)  # noqa: PTH120 - called for each segment
 
 
-def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option: bool = True) -> "PipelineError":
+def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option: bool = True) -> PipelineError:
     """Return the error to raise if several replicas of a partition would be read.
 
     `has_option` means that the caller supports the option replicas=longest.
@@ -31,7 +36,7 @@ def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option:
     return invalid(f"{what}; give only one of them{option}.")
 
 
-def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Split"]:
+def without_replicas(splits: Iterable["Split"], query: LogQuery) -> list["Split"]:
     """Return the splits to read: each partition is read from only one folder.
 
     Raises PipelineError if a partition is in several folders. With the option replicas=longest, use the folder whose
@@ -88,3 +93,63 @@ def _real(folder: str) -> str:
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
     """Return the name and size of the last segment file. Names sort by offset."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)
+
+
+_NAMED: Final = 5
+"""Maximum number of names listed in an error."""
+
+_Keys = Set[tuple[str, int]]
+
+
+def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
+    """Raise PipelineError if the options name a topic or partition that doesn't exist.
+
+    `seen` contains the partitions found so far. `there` is called to list all partitions if an option names a partition
+    that is not in `seen`. If `there` returns None, no error is raised.
+    """
+    topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
+    of_options = {
+        option: {*given} if isinstance(given, dict) else set()
+        for option, given in {
+            "startingOffsets": query.starts,
+            "startingOffsetsByTimestamp": query.start_times,
+            "endingOffsets": query.ends,
+            "endingOffsetsByTimestamp": query.end_times,
+        }.items()
+    }
+    seen_topics = {topic for topic, _ in seen}
+    named = partitions.union(*of_options.values())
+    if not query.fails_on_loss or (topics <= seen_topics and named <= seen | {(topic, ALL) for topic in seen_topics}):
+        return
+    found = there()
+    if found is None:
+        return
+    _check("subscribe", topics, {topic for topic, _ in found}, query)
+    for option, keys in of_options.items():
+        known = {key[0] if key[1] == ALL else _name(key) for key in keys}
+        there_too = {topic for topic, partition in keys if partition == ALL} & {topic for topic, _ in found}
+        _check(option, known, {_name(key) for key in found} | there_too, query)
+    _check("assign", {_name(key) for key in partitions}, {_name(key) for key in found}, query)
+
+
+def _check(option: str, requested: Collection[str], found: Collection[str], query: LogQuery) -> None:
+    missing = sorted({*requested} - {*found})
+    if not missing:
+        return
+    paths = query.storage.hidden(" and ".join(query.paths))
+    suggestion = near(missing[0], found) or "."
+    raise PipelineError(
+        "KAFKA_LOG_NOT_FOUND",
+        f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {_listed(found)}; "
+        f"to read only the partitions that exist, set option failOnDataLoss=false{suggestion}",
+    )
+
+
+def _listed(found: Collection[str]) -> str:
+    names = sorted(found)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED]) or 'nothing'}{more}"
+
+
+def _name(key: tuple[str, int]) -> str:
+    return f"{key[0]}-{key[1]}" if key[1] >= 0 else key[0]

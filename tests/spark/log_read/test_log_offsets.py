@@ -6,12 +6,50 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+from streamed_logs import batch, segment
+
+from tagwire.log import LogError, Partition
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.log_read.log_offsets import LogEnd, end_of
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
+
+BATCHES = batch(20, size=10), batch(25, size=30), batch(30, size=60)
+LAST = batch(35, size=90)
+FIRST_TWO, THREE = len(b"".join(BATCHES[:2])), len(b"".join(BATCHES))
+
+
+@pytest.mark.parametrize(("base", "content", "expected"), [
+    (20, (), (20, 0, 0, 0)),
+    (20, (LAST[:100],), (20, 0, 100, 0)),
+    (0, (LAST[:100],), (0, 0, 100, 0)),
+    (20, (*BATCHES, LAST), (40, THREE + len(LAST), 0, THREE)),
+    (20, (*BATCHES, LAST[:100]), (35, THREE, 100, FIRST_TWO)),
+    (20, (*BATCHES, LAST[:100], bytes(len(LAST) - 100)), (35, THREE, len(LAST), FIRST_TWO)),
+])  # fmt: skip
+def test_end_after_the_last_whole_batch(
+    tmp_path: Path, base: int, content: tuple[bytes, ...], expected: tuple[int, ...]
+) -> None:
+    segment(tmp_path / "alpha-0", base, *content)
+    assert end_of(Partition(tmp_path / "alpha-0").segments) == LogEnd(*expected)
+
+
+def test_the_first_batch_after_a_damaged_start_has_any_offset(tmp_path: Path) -> None:
+    damaged, whole = bytes([7]) * 80, batch(0, count=1)
+    segment(tmp_path / "alpha-0", 0, damaged, whole, damaged)
+    segments = Partition(tmp_path / "alpha-0").segments
+    assert end_of(segments, permissive=True) == LogEnd(1, 80 + len(whole), 80, 80)
+    with pytest.raises(LogError):
+        end_of(segments)
+
+
+def test_an_empty_folder_has_no_end(tmp_path: Path) -> None:
+    (tmp_path / "alpha-0").mkdir()
+    assert end_of(Partition(tmp_path / "alpha-0").segments) is None
+
 
 TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 """The times of the records at offsets 0 to 7, which are not in order."""

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from tagwire.log import Partition
-from tagwire_spark.log_read.trigger_limits import Log
+from tagwire_spark.log_read.stream_offsets import Log
 
 EPOCHS = ((2, 0), (4, 20), (5, 30))
 
