@@ -19,9 +19,8 @@ from tagwire.wire.checksums import checksum
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import Attempt
-from tagwire_spark.log_write.entries import Facts, RecordToWrite, as_record, entries, with_numbers
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before
-from tagwire_spark.log_write.row_runs import RowRun, row_runs
+from tagwire_spark.log_write.rows import Facts, RecordToWrite, RowRun, as_record, entries, row_runs, with_numbers
 from tagwire_spark.log_write.staged_segments import Segments, StagedSegment
 from tagwire_spark.log_write.target import LogTarget
 
