@@ -25,12 +25,13 @@ if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # the cluster'
     raise MissingExtraError("pyspark", "spark", f"expected PySpark 4.2 or later, got {_module.__version__}")
 
 # ruff: noqa: E402 - imported only after the checks above
-from tagwire_spark.columns.dataframes import decode_messages, in_log_order
 from tagwire_spark.columns.functions import (
+    decode_messages,
     from_message,
     from_message_udf,
     from_record,
     from_record_udf,
+    in_log_order,
     schema_of_message,
     to_message,
     to_message_udf,

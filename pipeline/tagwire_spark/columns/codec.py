@@ -19,15 +19,17 @@ from tagwire.message import Message, Struct
 from tagwire.versions import Versions
 from tagwire_spark.columns.arrow_types import (
     ERROR_TYPE,
+    Misfit,
+    converted_rows,
     fitted,
     has_other_bytes,
     in_type,
     may_be_null,
+    message_side,
     spark_side,
     spark_type,
     with_error,
 )
-from tagwire_spark.columns.conversion import Misfit, converted_rows, message_side
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.options import MODES, Options, invalid

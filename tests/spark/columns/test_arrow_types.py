@@ -6,8 +6,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 import pyarrow as pa
 
-from tagwire_spark.columns import conversion
-from tagwire_spark.columns.conversion import converted_rows
+from tagwire_spark.columns import arrow_types
+from tagwire_spark.columns.arrow_types import converted_rows
 
 ROWS = 4096
 
@@ -18,13 +18,13 @@ ROWS = 4096
     ids=lambda rows: str(len(rows)),
 )
 def test_invalid_rows_are_found_by_bisection(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, original = [0], conversion.converted
+    calls, original = [0], arrow_types.converted
 
     def counted(*arguments: Any) -> Any:
         calls[0] += 1
         return original(*arguments)
 
-    monkeypatch.setattr(conversion, "converted", counted)
+    monkeypatch.setattr(arrow_types, "converted", counted)
     values = [-row - 1 if row in wrong else row for row in range(ROWS)]
     found, misfits = converted_rows(pa.array(values, pa.int64()), pa.uint64())
     assert found.to_pylist() == [None if row in wrong else row for row in range(ROWS)]
