@@ -13,8 +13,8 @@ from tagwire.frames.pairing import Pairing
 from tagwire.frames.registry import Registry
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, described
-from tagwire_spark.files.byte_stream import first_bytes, opened_stream
 from tagwire_spark.files.file_state import FileState
+from tagwire_spark.files.reading import first_bytes, opened_stream
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 
 

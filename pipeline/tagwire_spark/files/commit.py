@@ -12,53 +12,34 @@ can't be moved, all files are moved back. Readers never see part of a commit.
 Manifests are numbered. If another writer has already taken the next number, that writer's commit is carried out first,
 and this writer's changes are checked again. `local_commit` and `remote_commit` implement how a number is claimed and
 how files are moved. The folder lock only makes other processes wait: correctness does not depend on it.
+
+If a driver is killed before it commits, its staged files are left over. A later write removes them. The folder of a
+killed write looks like the folder of a running write. Only age distinguishes them: the time since anything in the
+folder was last written.
 """
 
+import re
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from tagwire.log.errors import LogReadError, is_file, is_folder
-from tagwire.log.file_bytes import FileBytes, open_file
-from tagwire_spark.errors import PipelineError, changed, rejection
-from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
-from tagwire_spark.files.file_state import FileState, check_file
+from tagwire.log.errors import is_folder
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.commit_folder import Attempt, Change, CommitFolder, Job
 from tagwire_spark.files.local_commit import LocalFolder
+from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.remote_commit import RemoteFolder
-from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, has_conditional_puts, is_remote, store
-
-__all__ = [
-    "DONE",
-    "Attempt",
-    "Change",
-    "Job",
-    "abandon",
-    "alone",
-    "begin",
-    "carry_out",
-    "check_folder",
-    "commit_folder",
-    "contents_of",
-    "if_gone",
-    "job_of",
-    "left_of",
-    "noted_batches",
-    "opened",
-    "settle",
-    "settled",
-    "settled_number",
-    "staging",
-    "unchanged_since",
-    "write_failure",
-]
-
 
 _PATIENCE: Final = 10.0
 """Seconds to wait for other processes to finish their commits, if the folder can't be locked."""
+_DIGITS: Final = 32
+_WORK: Final = re.compile(rf"\..+\.[0-9a-f]{{{_DIGITS}}}")
+"""Names of the hidden folders in which jobs build their output."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
@@ -118,7 +99,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
                 if "undone" in done:
                     manifest["undone"] = done["undone"]
                 if folder.claim(job, number, manifest):
-                    _do(_Pending(folder, number, is_own=True))
+                    folder.carry_out(number, is_own=True)
                     return
 
 
@@ -139,11 +120,6 @@ def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
     """Return the jobs whose staging folders are still in a log folder."""
     job = job_of(root, "", storage)
     return [job._replace(id=each) for each in _of(job).jobs()]
-
-
-def contents_of(job: Job) -> list[Content]:
-    """Return the size and last write time of each staged file and folder of a job. Raises PipelineError on failure."""
-    return _of(job).contents(job)
 
 
 @contextmanager
@@ -223,21 +199,8 @@ def _has_commits(root: str, storage: StorageOptions) -> bool:
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
-class _Pending(NamedTuple):
-    """A commit that has claimed its number but is not finished."""
-
-    folder: CommitFolder
-    number: int
-    is_own: bool = False
-
-
 def _of(job: Job) -> CommitFolder:
     return commit_folder(job.root, job.storage)
-
-
-def _do(commit: _Pending) -> None:
-    """Carry out the remaining steps of a commit. Raises OSError, or PipelineError if the commit was rolled back."""
-    commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
 @contextmanager
@@ -247,7 +210,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
             _wait_for_others(folder)
         for number in folder.pending():
             with folder.rejected():
-                _do(_Pending(folder, number))
+                folder.carry_out(number, is_own=False)
         # The last commit's process may have died before it removed the staging folder.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
@@ -261,35 +224,61 @@ def _wait_for_others(folder: CommitFolder) -> None:
         time.sleep(0.1 * folder.slowness)
 
 
-@contextmanager
-def opened(
-    file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
-) -> Generator[FileBytes]:
-    """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
+class Leftover(NamedTuple):
+    """A hidden folder next to the logs, with the number and size of its files."""
 
-    Raises PipelineError if the file has changed since planning, and LogPathError if it can't be read.
-    """
-    if is_remote(file):
-        remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
-        remote.check_first()
-        with opened_remote(remote, start, end) as data:
-            yield data
-        return
-    with open_file(Path(file)) as data:
-        if state is not None:
-            check_file(file, state, data, end=end, may_grow=may_grow)
-        yield data
+    path: str
+    files: int
+    bytes: int
+    last_written: float
+    """Seconds since 1970 of the last write to anything in the folder."""
 
 
-def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed; otherwise, return `error`.
+def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
+    """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
+    if not is_remote(root) and not is_folder(root):
+        # A job that was killed in its first run may have left work folders, but no output folder.
+        if folders := work_folders(local_path(root)):
+            return [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
+        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
+    found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
+    if is_remote(root):
+        return found
+    root_path = local_path(root)
+    folders = [path for path in root_path.iterdir() if _WORK.fullmatch(path.name)] + work_folders(root_path)
+    return found + [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
 
-    Also returns `error` if a local file's folder is missing: the worker has probably not mounted the folder.
-    """
-    if error.condition != "KAFKA_LOG_NOT_FOUND":
-        return error
-    try:
-        is_there = not is_remote(file) and (is_file(file) or not is_folder(Path(file).parent))
-    except LogReadError as unread:
-        return rejection(unread)
-    return error if is_there else changed(error.text.rstrip("."))
+
+def work_folders(output: Path) -> list[Path]:
+    """Return the hidden work folders that killed or running jobs have created next to `output`."""
+    return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
+
+
+def _work_leftover(folder: Path) -> Leftover | None:
+    """Describe a job's hidden folder. Ignore files that vanish. Return None if the folder no longer exists."""
+    stats, last = [], 0.0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                stats.append(path.stat())
+    with suppress(FileNotFoundError):
+        last = max([folder.stat().st_mtime, *(each.st_mtime for each in stats)])
+    return Leftover(str(folder), len(stats), sum(each.st_size for each in stats), last) if last else None
+
+
+def remove_leftovers(job: Job, hours: int) -> None:
+    """Remove other jobs' folders to which nothing has been written for `hours` hours. Errors are ignored."""
+    oldest = time.time() - 3600 * hours
+    # Errors don't matter here, because the next write tries again to remove leftovers.
+    with suppress(OSError, PipelineError):
+        for left in left_of(job.root, job.storage):
+            if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
+                abandon(left)
+
+
+def _leftover(job: Job) -> Leftover | None:
+    found = _of(job).contents(job)
+    if not found:
+        return None
+    sizes = [size for size, _ in found if size is not None]
+    return Leftover(f"{job.root}/{job.name}", len(sizes), sum(sizes), max(time for _, time in found))

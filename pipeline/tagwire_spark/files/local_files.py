@@ -66,3 +66,9 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 yield folder / each.name
     except OSError as error:
         raise unreadable(error.filename or folder, error) from None
+
+
+def local_path(path: str) -> Path:
+    """Return a local path or file URL as an absolute path. Resolve `..`, so that the path ends with a name."""
+    bare = Path(path.removeprefix("file://").removeprefix("file:"))
+    return bare.resolve() if ".." in bare.parts else bare.absolute()

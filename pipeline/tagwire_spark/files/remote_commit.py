@@ -43,9 +43,8 @@ from tagwire_spark.files.commit_folder import (
     number_of,
     too_late,
 )
-from tagwire_spark.files.conditional_objects import ConditionalObjects
 from tagwire_spark.files.file_state import modified_at
-from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, store
+from tagwire_spark.files.store import ConditionalObjects, StorageOptions, has_conditional_puts, reaching, store
 
 _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'

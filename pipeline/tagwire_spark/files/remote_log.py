@@ -17,10 +17,10 @@ from tagwire.log.file_bytes import FileBytes
 from tagwire.log.indexes import AbortedTransaction, IndexLookup
 from tagwire.log.names import LogFile, partition_name
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import DONE, settle
-from tagwire_spark.files.commit_folder import job_of_folder, number_of
+from tagwire_spark.files.commit import settle
+from tagwire_spark.files.commit_folder import DONE, job_of_folder, number_of
 from tagwire_spark.files.file_state import FileState, state_of_facts
-from tagwire_spark.files.remote_file import remote_lookup
+from tagwire_spark.files.reading import remote_lookup
 from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, retried
 
 if TYPE_CHECKING:

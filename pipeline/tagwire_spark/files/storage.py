@@ -1,7 +1,7 @@
 """Locations of logs, in local folders or in any file system that fsspec supports.
 
 For planning, a remote log is listed, and a local tree of empty files with the same names is created. The driver and the
-tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in memory.
+tasks read ranges of the remote files (`reading`), so nothing large is copied to disk or kept in memory.
 """
 
 import glob
@@ -23,22 +23,10 @@ from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
-from tagwire_spark.files.local_files import exists, files_below, matching_paths
-from tagwire_spark.files.remote_file import RemoteFile, opened_remote
+from tagwire_spark.files.local_files import exists, files_below, local_path, matching_paths
+from tagwire_spark.files.reading import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store
-
-__all__ = [
-    "Listed",
-    "Location",
-    "capture_files",
-    "folder_location",
-    "folder_of",
-    "is_remote",
-    "local_path",
-    "locations",
-    "received",
-]
 
 _COPIED: Final = 8 << 20
 
@@ -205,12 +193,6 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
     tree = _Tree(path, bare, bare, stack, options)
     tree.add(found, [bare.strip("/")])
     return Location(tree.root, tree, is_named=True)
-
-
-def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path. Resolve `..`, so that the path ends with a name."""
-    bare = Path(path.removeprefix("file://").removeprefix("file:"))
-    return bare.resolve() if ".." in bare.parts else bare.absolute()
 
 
 def _local(path: str) -> Iterator[Location]:

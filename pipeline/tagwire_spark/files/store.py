@@ -1,6 +1,7 @@
-"""Access fsspec file systems, and remove secrets from their errors.
+"""Send requests to fsspec file systems: repeat them, send several at once, and remove secrets from their errors.
 
-Cached listings are dropped before each read, because planning must see the current files.
+Cached listings are dropped before each read, because planning must see the current files. Conditional puts use fsspec's
+S3 client, because only this client supports put conditions.
 """
 
 import re
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from random import random
 from typing import Any, Final, TypeVar
@@ -34,6 +36,12 @@ _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 _TAKEN: Final = 1024
 """Number of calls that `at_once` submits at a time, to limit the number of futures."""
+_AT_ONCE: Final = 8
+_FAILED: Final = ("PreconditionFailed", "412")
+_CONFLICT: Final = ("ConditionalRequestConflict", "409")
+_PATIENCE: Final = 10.0
+"""For how many seconds a put is retried if it conflicts with another put."""
+_ONE_REQUEST: Final = 1 << 32
 
 
 class StorageOptions(dict[str, Any]):
@@ -116,6 +124,16 @@ def has_conditional_puts(system: Any) -> bool:
     return hasattr(system, "call_s3")
 
 
+def s3_object(system: Any, path: str, **conditions: str) -> tuple[bytes, str]:
+    """Request an object, or a range of it, from S3. Return its bytes and ETag, which fsspec can't return together."""
+    bucket, key, _ = system.split_path(path)
+    found = system.call_s3("get_object", Bucket=bucket, Key=key, **conditions)
+    try:
+        return bytes(required("fsspec", "spark").asyn.sync(system.loop, found["Body"].read)), found["ETag"]
+    finally:
+        found["Body"].close()
+
+
 def retried(call: Callable[[], _T]) -> _T:
     """Send a request to a file system and return the result. After most errors, repeat it with increasing pauses.
 
@@ -166,3 +184,88 @@ def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: boo
             yield from pool.map(work, taken)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class ConditionalObjects:
+    """The objects below a prefix in S3, addressed by name. Methods raise the storage client's errors."""
+
+    def __init__(self, system: Any, prefix: str) -> None:
+        self.system = system
+        self._prefix = prefix
+
+    def path(self, name: str) -> str:
+        return f"{self._prefix}/{name}"
+
+    def get(self, name: str) -> bytes | None:
+        return self.tagged(name)[0]
+
+    def tagged(self, name: str) -> tuple[bytes | None, str | None]:
+        """Return an object's bytes and ETag from one request; (None, None) if the object doesn't exist.
+
+        The request is repeated if the reply is cut off.
+        """
+        try:
+            return retried(partial(s3_object, self.system, self.path(name)))
+        except FileNotFoundError:
+            return None, None
+
+    def level(self) -> list[str]:
+        """Return the names of the objects and folders directly below the prefix."""
+        self.system.invalidate_cache()
+        try:
+            found = retried(partial(self.system.ls, self._prefix, detail=False))
+        except FileNotFoundError:
+            return []
+        return [str(name).rstrip("/").rpartition("/")[2] for name in found]
+
+    def listed(self, folder: str) -> list[str]:
+        """Return the full names of all objects below a folder."""
+        self.system.invalidate_cache()
+        return [*self.system.find(self.path(folder))]
+
+    def put(self, name: str, data: bytes) -> None:
+        """Put an object, replacing any existing object with this name."""
+        self.system.pipe_file(self.path(name), data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Put an object only if no object has this name. Return whether it was put."""
+        return self._put(name, data, IfNoneMatch="*")
+
+    def replace(self, name: str, data: bytes, tag: str) -> bool:
+        """Replace an object only if it still has this ETag. Return whether it was replaced."""
+        return self._put(name, data, IfMatch=tag)
+
+    def _put(self, name: str, data: bytes, **condition: str) -> bool:
+        """Put an object in one atomic request. Return False if the condition isn't met."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self.system.pipe_file(self.path(name), data, chunksize=_ONE_REQUEST, **condition)
+                return True
+            except OSError as error:
+                code = str(getattr(error.__cause__, "response", {}).get("Error", {}).get("Code", ""))
+                if isinstance(error, FileExistsError) or code in _FAILED:
+                    return False
+                if code not in _CONFLICT or time.monotonic() > end:
+                    raise
+            time.sleep(0.2)  # retry while another client puts the object
+
+    def copy(self, moves: Iterable[tuple[str, str]]) -> None:
+        self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)
+
+    def delete(self, name: str) -> None:
+        self.system.rm_file(self.path(name))
+
+    def delete_all(self, paths: Iterable[str]) -> None:
+        """Delete the objects with these full names, which include the prefix."""
+        self.each(self.system.rm_file, paths)
+
+    @staticmethod
+    def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Call `ask(item)` for each item in several threads. Raises the first error after all running calls end."""
+        pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
+        try:
+            for future in [pool.submit(ask, item) for item in items]:
+                future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

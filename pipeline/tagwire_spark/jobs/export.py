@@ -18,8 +18,8 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import LogPathError, Partition
 from tagwire.log.errors import unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
-from tagwire_spark.files.storage import Location, is_remote
-from tagwire_spark.files.store import StorageOptions
+from tagwire_spark.files.storage import Location
+from tagwire_spark.files.store import StorageOptions, is_remote
 from tagwire_spark.jobs.export_part import TABLE, ExportOptions, SegmentPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, ExportedFiles, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging

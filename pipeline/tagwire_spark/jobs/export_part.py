@@ -21,9 +21,9 @@ from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.moving import exact_header_of
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, changed, rejection
-from tagwire_spark.files.commit import if_gone
-from tagwire_spark.files.storage import Location, is_remote
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+from tagwire_spark.files.reading import if_gone
+from tagwire_spark.files.storage import Location
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEADER, NEEDED, PIECES, ROWS, ZEROS, ExportedFiles, Table
 from tagwire_spark.jobs.outputs import attempt
 from tagwire_spark.jobs.units import received_folder

@@ -26,10 +26,10 @@ from tagwire.log.errors import not_written
 from tagwire.log.whole_folder import claimed, publish
 from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files import commit
-from tagwire_spark.files.commit import Change, Job, abandon
-from tagwire_spark.files.leftovers import work_folders
-from tagwire_spark.files.storage import is_remote, local_path
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retried, store
+from tagwire_spark.files.commit import abandon, work_folders
+from tagwire_spark.files.commit_folder import DONE, Change, Job
+from tagwire_spark.files.local_files import local_path
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, store
 from tagwire_spark.jobs.tasks import run_units
 
 # Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
@@ -70,7 +70,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
         except FileNotFoundError:
             return
     found = [str(name).rstrip("/").rpartition("/")[2] for name in listed]
-    if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
+    if any(name != DONE and not name.startswith(".tagwire-") for name in found):
         raise LogPathError(
             f"{storage.hidden(url)} already exists, and tagwire does not replace it; choose another output"
         )

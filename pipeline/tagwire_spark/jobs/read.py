@@ -27,8 +27,8 @@ from tagwire.text_format import shown
 from tagwire_spark.columns.schema_check import check_requested_columns, under_names
 from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.commit import settled_number, unchanged_since
-from tagwire_spark.files.storage import folder_of, is_remote
-from tagwire_spark.files.store import StorageOptions, reaching, retried, store
+from tagwire_spark.files.storage import folder_of
+from tagwire_spark.files.store import StorageOptions, is_remote, reaching, retried, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_strings
 from tagwire_spark.log_read.listing import check_found, log_locations, settled_location

@@ -21,9 +21,9 @@ from tagwire.log.whole_folder import on_disk
 from tagwire.records import Record
 from tagwire.records.moving import BatchHeader, rebuilt
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.byte_stream import opened_stream
-from tagwire_spark.files.storage import Location, is_remote
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+from tagwire_spark.files.reading import opened_stream
+from tagwire_spark.files.storage import Location
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.jobs.exported import (
     BYTES,
     EXACT,

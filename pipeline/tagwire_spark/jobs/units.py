@@ -16,11 +16,10 @@ from tagwire.log.file_bytes import file_status
 from tagwire.log.partition import read_steadily
 from tagwire.log.whole_folder import reject_inside
 from tagwire_spark.errors import PipelineError, changed, rejection
-from tagwire_spark.files.commit import if_gone
-from tagwire_spark.files.local_files import exists
-from tagwire_spark.files.remote_file import GoneError
-from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
-from tagwire_spark.files.store import StorageOptions, store
+from tagwire_spark.files.local_files import exists, local_path
+from tagwire_spark.files.reading import GoneError, if_gone
+from tagwire_spark.files.storage import Listed, Location, folder_of, received
+from tagwire_spark.files.store import StorageOptions, is_remote, store
 from tagwire_spark.jobs.outputs import JobOutput, is_url
 from tagwire_spark.log_read.listing import log_locations, settled_location
 from tagwire_spark.log_read.query import partition_key

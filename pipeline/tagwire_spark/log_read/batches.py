@@ -18,9 +18,9 @@ from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.errors import loss
-from tagwire_spark.files.commit import opened
-from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
-from tagwire_spark.files.storage import Location, folder_of, is_remote, received
+from tagwire_spark.files.reading import RemoteFile, opened, remote_lookup
+from tagwire_spark.files.storage import Location, folder_of, received
+from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_read.log_offsets import has_gaps, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery

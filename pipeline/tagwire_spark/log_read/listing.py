@@ -17,10 +17,11 @@ from tagwire.log.directory import partition_folders
 from tagwire.log.errors import unreadable
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import DONE, settled
+from tagwire_spark.files.commit import settled
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.files.file_state import FileState, state_of_status
-from tagwire_spark.files.storage import Location, is_remote, locations
-from tagwire_spark.files.store import StorageOptions
+from tagwire_spark.files.storage import Location, locations
+from tagwire_spark.files.store import StorageOptions, is_remote
 from tagwire_spark.log_read.query import LogQuery, partition_key
 
 _T = TypeVar("_T")

@@ -29,7 +29,7 @@ from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, Scan
 from tagwire.records import RecordBatch
 from tagwire_spark.errors import rejection
-from tagwire_spark.files.commit import DONE
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.options import invalid

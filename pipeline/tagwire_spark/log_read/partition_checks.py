@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.storage import folder_of, is_remote
+from tagwire_spark.files.storage import folder_of
+from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_read.query import ALL, LogQuery, partition_key
 from tagwire_spark.options import invalid
 

@@ -19,8 +19,7 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
 from tagwire_spark.errors import PipelineError, described, rejection
-from tagwire_spark.files.byte_stream import first_bytes
-from tagwire_spark.files.commit import if_gone
+from tagwire_spark.files.reading import first_bytes, if_gone
 from tagwire_spark.log_read.batches import SplitPass, begun_scan
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,

@@ -18,8 +18,8 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, Segment
 from tagwire_spark.errors import PipelineError, loss, rejection
 from tagwire_spark.files.file_state import FileState
-from tagwire_spark.files.storage import Location, is_remote, locations
-from tagwire_spark.files.store import at_once
+from tagwire_spark.files.storage import Location, locations
+from tagwire_spark.files.store import at_once, is_remote
 from tagwire_spark.log_read.listing import (
     check_found,
     folders_of,

@@ -31,8 +31,8 @@ from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, rejection, unreadable
 from tagwire_spark.files.file_state import FileState
-from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
-from tagwire_spark.files.store import at_once
+from tagwire_spark.files.storage import Location, folder_location, folder_of
+from tagwire_spark.files.store import at_once, is_remote
 from tagwire_spark.log_read.listing import (
     LocalListing,
     log_locations,

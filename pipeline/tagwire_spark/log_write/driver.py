@@ -16,9 +16,6 @@ from tagwire.log.checkpoints import EpochStart
 from tagwire.log.names import segment_file
 from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.commit import (
-    Attempt,
-    Change,
-    Job,
     abandon,
     begin,
     carry_out,
@@ -27,10 +24,10 @@ from tagwire_spark.files.commit import (
     job_of,
     left_of,
     noted_batches,
+    remove_leftovers,
     staging,
-    write_failure,
 )
-from tagwire_spark.files.leftovers import remove_leftovers
+from tagwire_spark.files.commit_folder import Attempt, Change, Job, write_failure
 from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
 from tagwire_spark.log_write.micro_batch import (

@@ -21,6 +21,7 @@ from written_logs import arrow_rows, columns, files, job, offsets, problems, sav
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, local_commit
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import listing, splits
 from tagwire_spark.log_source import LogSource
@@ -37,6 +38,15 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 class Stop(BaseException):
     """An exception that simulates the death of a process."""
+
+
+def dies_before_moves(patch: pytest.MonkeyPatch) -> None:
+    """Let a process die after it has claimed a commit number, before it moves any files."""
+
+    def die(*arguments: Any, **named: Any) -> None:
+        raise Stop
+
+    patch.setattr(local_commit.LocalFolder, "carry_out", die)
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
@@ -104,7 +114,7 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
+        dies_before_moves(patch)
         with pytest.raises(Stop):
             writer.commit(staged)
     writer.abort(staged)  # must keep the committed rows
@@ -115,7 +125,7 @@ def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
 def test_reading_job_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
+        dies_before_moves(patch)
         with pytest.raises(Stop):
             writer.commit(staged)
     with ExitStack() as stack:
@@ -247,20 +257,19 @@ def test_commit_between_the_check_and_the_link_of_another(
         else table(("t", b"w"), schema=columns("topic string, value binary"))
     )
     other = [second.write(iter(row))]
-    change, do, waiting = _Commit._change, commit._do, [first]
+    change, waiting = _Commit._change, [first]
 
     def changed(self: _Commit, before: Any) -> Any:
         found = change(self, before)
         if self.job == second.job and waiting:
             with monkeypatch.context() as patch:
                 if dies:
-                    patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
+                    dies_before_moves(patch)
                 with suppress(Stop):
                     waiting.pop().commit(staged)
         return found
 
     monkeypatch.setattr(_Commit, "_change", changed)
-    assert commit._do is do
     if has_offsets:
         with pytest.raises(PipelineError, match="KAFKA_LOG_EXISTS"):
             second.commit(other)
@@ -441,7 +450,7 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
     before, replace = seen_files(tmp_path), Path.replace
 
     def step(self: Path, target: Any) -> Path:
-        if Path(target).name == commit.DONE:
+        if Path(target).name == DONE:
             raise OSError(errno.EIO, "Input/output error", str(self))
         return replace(self, target)
 

@@ -12,7 +12,7 @@ from streamed_logs import batch, segment, stream
 from written_logs import arrow_rows
 
 from tagwire_spark import PipelineError
-from tagwire_spark.files.leftovers import leftovers
+from tagwire_spark.files.commit import leftovers
 from tagwire_spark.files.local_files import exists, files_below, matching_paths
 from tagwire_spark.rpc_source import RpcReader, rpc_query
 

@@ -19,9 +19,9 @@ from written_logs import arrow_rows, columns, job, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
-from tagwire_spark.files.conditional_objects import ConditionalObjects
-from tagwire_spark.files.leftovers import leftovers
-from tagwire_spark.files.store import store
+from tagwire_spark.files.commit import leftovers
+from tagwire_spark.files.commit_folder import DONE
+from tagwire_spark.files.store import ConditionalObjects, store
 from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
 from tagwire_spark.log_write.micro_batch import MicroBatch
@@ -68,7 +68,7 @@ class Bucket:
         return LogWriter(log_target({"path": url, **self.options, **options}), overwrite=overwrite)
 
     def done(self, url: str) -> dict[str, Any]:
-        return dict(json.loads(self.system.cat_file(f"{url}/{commit.DONE}")))
+        return dict(json.loads(self.system.cat_file(f"{url}/{DONE}")))
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_appends_and_overwrites_are_read_back(bucket: Bucket) -> None:
     bucket.write(url, rows("t", 7, b"g"), overwrite=True, partitionOverwriteMode="dynamic")
     assert bucket.read(url) == {"t-0": [b"g"], "u-0": [b"c"]}
     bucket.write(url, rows("v", 0, b"h"), overwrite=True)
-    assert bucket.names(url) == [commit.DONE, *(f"v-0/{0:020}.{kind}" for kind in ("index", "log", "timeindex"))]
+    assert bucket.names(url) == [DONE, *(f"v-0/{0:020}.{kind}" for kind in ("index", "log", "timeindex"))]
     with pytest.raises(PipelineError, match=rf"KAFKA_LOG_EXISTS.*{url}/v-0 already exists"):
         bucket.write(url, values(b"x", topic="v"), ifExists="error")
     with pytest.raises(PipelineError, match=rf"KAFKA_LOG_EXISTS.*{url}/v-0 ends with offset 0"):
@@ -153,7 +153,7 @@ def test_segments_are_bytes_as_on_a_disk(bucket: Bucket, tmp_path: Any) -> None:
             job(root, each, **options)  # type: ignore[arg-type]
     on_disk = {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     found = bucket.visible(url)
-    assert {**found, commit.DONE: b""} == {**on_disk, commit.DONE: b""}
+    assert {**found, DONE: b""} == {**on_disk, DONE: b""}
     assert found["t-0/leader-epoch-checkpoint"] == b"0\n3\n0 0\n1 2\n2 4\n"
 
 
@@ -257,7 +257,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
         elif "the write is committed" not in failure:
             assert found == BEFORE and bucket.hidden(url) == [], (step, failure)
             now = bucket.visible(url)
-            assert {**now, commit.DONE: b""} == {**before, commit.DONE: b""}, step
+            assert {**now, DONE: b""} == {**before, DONE: b""}, step
             bucket.write(url, rows("w", 0, b"again"))
             assert bucket.read(url) == {**BEFORE, "w-0": [b"again"]}
         else:
@@ -293,7 +293,7 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
     url, writer, staged = begun(bucket)
 
     def stops(_: int, sent: str) -> bool:
-        return sent.startswith(("copy", "delete")) or (sent.startswith("put") and sent.endswith(commit.DONE))
+        return sent.startswith(("copy", "delete")) or (sent.startswith("put") and sent.endswith(DONE))
 
     with requests(stops), pytest.raises(PipelineError, match="the connection is lost"):
         writer.commit(staged)

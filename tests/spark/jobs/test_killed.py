@@ -27,7 +27,7 @@ from written_logs import job, problems, table
 from tagwire.log import find_partitions
 from tagwire.records.format_set import format_set
 from tagwire_spark import PipelineError
-from tagwire_spark.files.commit import DONE
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs, whatif_logs
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part

@@ -13,6 +13,7 @@ from object_storage import ConditionalFileSystem, conditional
 from tagwire.log import LogPathError
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def stored(store: Any, url: str = URL) -> dict[str, bytes]:
     """Return all objects below a prefix, except the commit's manifest."""
     root = store._strip_protocol(url)
     found = {name.removeprefix(f"{root}/"): store.store[name].data for name in store.find(root)}
-    found.pop(commit.DONE, None)
+    found.pop(DONE, None)
     return found
 
 

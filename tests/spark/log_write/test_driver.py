@@ -16,7 +16,7 @@ from written_logs import arrow_rows, columns, facts, files, job, offsets, proble
 from tagwire import log
 from tagwire.records import Record, build, format_of
 from tagwire_spark import PipelineError, in_log_order
-from tagwire_spark.files import commit
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
@@ -215,7 +215,7 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
     save(in_log_order(df), tmp_path)
     assert {p.name: facts(p) for p in tmp_path.glob("orders-*")} == {p.name: facts(p) for p in SAMPLE.glob("orders-*")}
     assert problems(tmp_path) == []
-    manifest = json.loads((tmp_path / commit.DONE).read_text())
+    manifest = json.loads((tmp_path / DONE).read_text())
     assert manifest["facts"]["orders-0"]["records"] == 30
     assert not list(tmp_path.glob(".*"))  # brokers reject hidden folders
 
@@ -284,9 +284,7 @@ def test_skewed_and_empty_data(spark: "SparkSession", tmp_path: Path) -> None:
     }
     before = files(tmp_path)
     save(df.where("false").withColumn("value", F.lit("v")), tmp_path)
-    assert {k: v for k, v in files(tmp_path).items() if k != commit.DONE} == {
-        k: v for k, v in before.items() if k != commit.DONE
-    }
+    assert {k: v for k, v in files(tmp_path).items() if k != DONE} == {k: v for k, v in before.items() if k != DONE}
 
 
 def test_modes(spark: "SparkSession", tmp_path: Path) -> None:

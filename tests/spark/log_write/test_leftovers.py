@@ -13,8 +13,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from written_logs import job, table
 
 from tagwire_spark import PipelineError
-from tagwire_spark.files.commit import begin, left_of, staging
-from tagwire_spark.files.leftovers import Leftover, leftovers
+from tagwire_spark.files.commit import Leftover, begin, left_of, leftovers, staging
 from tagwire_spark.jobs.outputs import _renamed
 from tagwire_spark.log_write.target import log_target
 

@@ -15,7 +15,7 @@ from written_logs import columns, files, job, offsets, problems, save, table
 
 from tagwire import log
 from tagwire_spark import PipelineError
-from tagwire_spark.files import commit
+from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
@@ -64,10 +64,10 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     """Check that repeating a committed micro-batch changes nothing, even if its rows differ or are missing."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
-    before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
+    before = {name: data for name, data in files(tmp_path).items() if name != DONE}
     for number, tasks in ((1, [rows(3)]), (1, [rows(7, 8)]), (0, [rows()]), (0, [rows(9)])):
         run(tmp_path, "q", number, *tasks)
-        assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
+        assert {name: data for name, data in files(tmp_path).items() if name != DONE} == before
     run(tmp_path, "q", 2, rows())
     run(tmp_path, "q", 2, rows(5))  # ignored, because batch 2 is already committed
     run(tmp_path, "other", 0, rows(4))
@@ -243,7 +243,7 @@ def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
 def until(root: Path, query: Any, batches: int) -> None:
     end = time.monotonic() + 120
     while query.isActive and time.monotonic() < end:
-        noted = json.loads((root / commit.DONE).read_text()) if (root / commit.DONE).exists() else {}
+        noted = json.loads((root / DONE).read_text()) if (root / DONE).exists() else {}
         if any(each["batchId"] >= batches - 1 for each in noted.get("batches", {}).values()):
             break
         time.sleep(0.1)

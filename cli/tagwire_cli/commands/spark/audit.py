@@ -86,7 +86,7 @@ def command(
 
 def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None, *, as_json: bool) -> None:
     """Print a row for each hidden folder that belongs to a write that was killed or is still running."""
-    from tagwire_spark.files.leftovers import leftovers
+    from tagwire_spark.files.commit import leftovers
     from tagwire_spark.files.store import StorageOptions
 
     storage = StorageOptions(storage_options or {})

@@ -1,10 +1,12 @@
-"""Read a remote file in ranges, without a local copy.
+"""Open files by path or URL, and read remote files in ranges, without a local copy.
 
 A split is read sequentially, so blocks are fetched ahead of the reader. The first blocks are small, since a reader may
 stop early. Index entries, and batch headers before a split, are read in small ranges (`tagwire.log.file_bytes`).
 
 All ranges must come from the version of the file that the driver saw during planning. S3 checks this itself, because
 each request includes the ETag. For other stores, the file's state is compared once, when the file is opened.
+
+Libraries such as gzip, Parquet and scapy read a remote file as a stream (`opened_stream`).
 """
 
 from collections import deque
@@ -13,16 +15,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from errno import EINVAL
 from functools import partial
+from io import SEEK_CUR, SEEK_END, SEEK_SET, BufferedReader, RawIOBase
 from pathlib import Path
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
-from tagwire.lazy import required
 from tagwire.log import LogPathError
-from tagwire.log.file_bytes import FileBytes
+from tagwire.log.errors import LogReadError, is_file, is_folder
+from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.indexes import IndexLookup
-from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retried, store
+from tagwire_spark.errors import PipelineError, changed, rejection
+from tagwire_spark.files.file_state import FileState, check_file, check_unchanged, state_of_facts
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, s3_object, store
 
 _ENTRIES: Final = 24 << 10
 """Number of bytes that one request reads from an index file. An index entry has 8 or 12 bytes."""
@@ -37,6 +41,7 @@ _TAIL: Final = 1 << 16
 _AHEAD: Final = 2
 """Number of blocks to fetch ahead of the reader."""
 _ETAG: Final = "ETag "
+_BUFFER: Final = 1 << 18
 
 
 class RemoteFile:
@@ -96,13 +101,8 @@ class RemoteFile:
         return found
 
     def _tagged(self, start: int, end: int) -> bytes:
-        bucket, key, _ = self._system.split_path(self._name)
         conditions = {"IfMatch": self.state.tag.removeprefix(_ETAG), "Range": f"bytes={start}-{end - 1}"}
-        body = self._system.call_s3("get_object", Bucket=bucket, Key=key, **conditions)["Body"]
-        try:
-            return bytes(required("fsspec", "spark").asyn.sync(self._system.loop, body.read))
-        finally:
-            body.close()
+        return s3_object(self._system, self._name, **conditions)[0]
 
     def _check(self) -> None:
         """Update the stored state of the file. Raises PipelineError if it changed, unless it only grew and may grow."""
@@ -228,3 +228,93 @@ def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
         return pieces[number][at : at + count]
 
     return IndexLookup(Path(file.url), size, read, layout)
+
+
+class _ByteStream(RawIOBase):
+    """A readable, seekable stream over the bytes of a file."""
+
+    def __init__(self, data: FileBytes) -> None:
+        super().__init__()
+        self._data = data
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        self._position = offset + {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._data)}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        end = min(self._position + len(buffer), len(self._data))
+        found = self._data.read(self._position, end - self._position) if end > self._position else b""
+        buffer[: len(found)] = found
+        self._position += len(found)
+        return len(found)
+
+
+def first_bytes(file: str, state: FileState | None, count: int, options: StorageOptions = NO_OPTIONS) -> bytes:
+    """Return up to `count` bytes from the start of a file. Raises the same errors as `opened_stream`."""
+    if is_remote(file):
+        remote = RemoteFile(file, state, options)
+        return remote.range(0, min(count, remote.state.size))
+    with Path(file).open("rb") as opened:
+        return opened.read(count)
+
+
+@contextmanager
+def opened_stream(
+    file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
+) -> Generator[IO[bytes]]:
+    """Open a file by path or URL for reading. `in_sequence` enables read-ahead for a remote file.
+
+    Raises OSError or LogPathError if the file can't be read, and PipelineError if it has changed since planning.
+    """
+    if not is_remote(file):
+        with Path(file).open("rb") as opened:
+            yield opened
+        return
+    remote = RemoteFile(file, state, options)
+    remote.check_first()
+    with opened_remote(remote, 0, remote.state.size if in_sequence else 0) as data:
+        yield BufferedReader(_ByteStream(data), _BUFFER)
+
+
+@contextmanager
+def opened(
+    file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
+) -> Generator[FileBytes]:
+    """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
+
+    Raises PipelineError if the file has changed since planning, and LogPathError if it can't be read.
+    """
+    if is_remote(file):
+        remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
+        remote.check_first()
+        with opened_remote(remote, start, end) as data:
+            yield data
+        return
+    with open_file(Path(file)) as data:
+        if state is not None:
+            check_file(file, state, data, end=end, may_grow=may_grow)
+        yield data
+
+
+def if_gone(error: PipelineError, file: str) -> PipelineError:
+    """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed; otherwise, return `error`.
+
+    Also returns `error` if a local file's folder is missing: the worker has probably not mounted the folder.
+    """
+    if error.condition != "KAFKA_LOG_NOT_FOUND":
+        return error
+    try:
+        is_there = not is_remote(file) and (is_file(file) or not is_folder(Path(file).parent))
+    except LogReadError as unread:
+        return rejection(unread)
+    return error if is_there else changed(error.text.rstrip("."))
