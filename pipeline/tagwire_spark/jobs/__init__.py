@@ -15,12 +15,11 @@ records never pass through the JVM or the driver. docs/spark-jobs.md is the guid
 
 from tagwire_spark.jobs.audit import audit_captures
 from tagwire_spark.jobs.compact import compact_logs
-from tagwire_spark.jobs.convert import convert_logs
+from tagwire_spark.jobs.convert import convert_logs, whatif_logs
 from tagwire_spark.jobs.export import export_logs
 from tagwire_spark.jobs.read import read_logs
 from tagwire_spark.jobs.restore import import_logs
 from tagwire_spark.jobs.state import log_state
-from tagwire_spark.jobs.whatif import whatif_logs
 
 __all__ = [
     "audit_captures",

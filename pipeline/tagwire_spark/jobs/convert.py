@@ -1,9 +1,13 @@
-"""`convert_logs` does what `tagwire log convert` does on one machine, but segment by segment on all workers.
+"""Convert logs on all workers (`convert_logs`), or measure how large the converted logs would be (`whatif_logs`).
+
+The two jobs do what `tagwire log convert` and `tagwire whatif` do on one machine. Each task converts or measures a
+segment. For `whatif_logs`, the driver adds up the counts.
 
 Segments are converted independently. A second round rebuilds the transaction index of each segment that begins while a
 transaction is open. The output is byte for byte the same as with `tagwire log convert`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -13,10 +17,11 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log import Partition
+from tagwire.log import LogPathError, Partition
 from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.convert import Conversion, ConvertReport, convert_segment, copy_directory_files, files_to_copy
 from tagwire.log.rebatching import BatchSize, LossReport, LossRow
+from tagwire.log.whatif import Kind, Measure, WhatIf
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
@@ -27,6 +32,7 @@ from tagwire_spark.jobs.units import (
     FoundPartition,
     SegmentUnit,
     check_output,
+    every_segment,
     fetch_companions,
     found_partitions,
     job_inputs,
@@ -59,7 +65,7 @@ def convert_logs(
     format, LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
     how = (to, codec, batch_bytes, batch_records, format, limits)
-    conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
+    conversion, target = _conversion_of(how), job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
@@ -95,7 +101,7 @@ def _converted(
     return units, results
 
 
-def conversion_of(how: Sequence[Any]) -> Conversion:
+def _conversion_of(how: Sequence[Any]) -> Conversion:
     """Create a Conversion from the options that were sent to a worker. Raises TagwireError for invalid options."""
     to, codec, size_in_bytes, size_in_records, source, limits = how
     return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source, limits)
@@ -118,7 +124,7 @@ def _convert(
     file, _, _, listed = SegmentUnit(*unit)
     folder, transactions = attempt(attempts), OpenTransactions()
     with received_segment((file, listed), storage) as segment:
-        report = convert_segment(segment, folder, conversion_of(how), transactions)
+        report = convert_segment(segment, folder, _conversion_of(how), transactions)
     for path in folder.iterdir():
         on_disk(path)
     _, *counts, losses = report
@@ -171,3 +177,54 @@ def _report(unit: SegmentUnit, done: _Done) -> ConvertReport:
     for row in done.losses:
         losses.add_row(LossRow(**row))
     return ConvertReport._make((unit.report_path, *done.counts, losses))
+
+
+@steadily
+def whatif_logs(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    to: str,
+    *,
+    against: str | None = None,
+    codec: str | None = None,
+    batch_bytes: int | None = None,
+    batch_records: int | None = None,
+    format: Formats = AUTO,
+    limits: Limits = DEFAULT_LIMITS,
+    storage_options: Mapping[str, Any] | None = None,
+) -> WhatIf:
+    """Measure how large logs would be in another format, for each kind of batch. Nothing is written.
+
+    A path or URL names a segment, a partition, or a folder with partitions below it. `storage_options` configure the
+    file systems of URLs. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
+    """
+    how = (to, codec, batch_bytes, batch_records, format, limits)
+    found = WhatIf(_conversion_of(how), against)
+    with ExitStack() as stack:
+        pairs = [pair for root in job_inputs(paths, stack, storage_options) for pair in every_segment(root)]
+    units, sizes = [unit for unit, _ in pairs], [size for _, size in pairs]
+    for file, times in Counter(unit.file for unit in units).items():
+        if times > 1:
+            raise LogPathError(f"{file} was given {times} times, so it would be counted {times} times; give it once")
+    work = partial(_measure, how=how, against=against, storage=StorageOptions(storage_options or {}))
+    for result in run_units(spark, units, sizes, work):
+        _add_counts(found, result)
+    return found
+
+
+def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, storage: StorageOptions) -> dict[str, Any]:
+    found = WhatIf(_conversion_of(how), against)
+    file, topic, _, listed = SegmentUnit(*unit)
+    with received_segment((file, listed), storage) as segment:
+        found.add(segment, topic)
+    return {
+        "measures": [[kind, measure.counts()] for kind, measure in found.measures.items()],
+        "losses": found.losses.to_json(),
+    }
+
+
+def _add_counts(found: WhatIf, result: dict[str, Any]) -> None:
+    for kind, counts in result["measures"]:
+        found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
+    for row in result["losses"]:
+        found.losses.add_row(LossRow(**row))

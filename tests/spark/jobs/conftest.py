@@ -19,5 +19,5 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         except TagwireError as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
-    for name in ("convert", "compact", "export", "restore", "outputs", "whatif"):
+    for name in ("convert", "compact", "export", "restore", "outputs"):
         monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)

@@ -32,7 +32,7 @@ def test_segments_swapped_after_the_listing(
     folder = tmp_path / "logs" / "t-0"
     folder.parent.mkdir()
     first, second, _ = (segment(folder, base, batch(base)) for base in (0, 5, 10))
-    module = importlib.import_module(f"tagwire_spark.jobs.{name}")
+    module = importlib.import_module(f"tagwire_spark.jobs.{'convert' if name == 'whatif' else name}")
     run_units, runs = module.run_units, []
 
     def changing(*arguments: Any) -> Any:

@@ -144,7 +144,7 @@ def test_workers_that_are_killed_each_time(
 
 
 def test_records_are_counted_once(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwire_spark.jobs.whatif.run_units", dying(tmp_path / "died", 1))
+    monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", dying(tmp_path / "died", 1))
     assert whatif_logs(spark, SAMPLE, "v3").total().records == 60 and (tmp_path / "died0").exists()
 
 
