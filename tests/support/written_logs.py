@@ -40,6 +40,10 @@ def arrow_rows(path: Path | str, **options: Any) -> Iterator[Any]:
     return (batch for split in plan(query) for batch in rows_of(split, query, schema))
 
 
+def read_rows(path: Path | str, **options: Any) -> list[dict[str, Any]]:
+    return [row for batch in arrow_rows(path, **options) for row in batch.to_pylist()]
+
+
 def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
     values: list[Any] = list(zip(*rows, strict=True)) or [[] for _ in schema]
     fields = arrow_schema(schema)

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from object_storage import CountedFileSystem, counted, offsets, s3_server
 from streamed_logs import batch, stream, triggers
-from written_logs import arrow_rows, job, table
+from written_logs import arrow_rows, job, read_rows, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
@@ -179,7 +179,7 @@ def test_log_with_a_missing_segment(store: Any, name: str, data: bytes) -> None:
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
     for read in (
         lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
-        lambda: [row for each in arrow_rows("counted://k/orders-1") for row in each.to_pylist()],
+        lambda: read_rows("counted://k/orders-1"),
     ):
         with pytest.raises(PipelineError, match=r"KAFKA_LOG_DATA_LOSS.*begins at offset 20"):
             read()

@@ -14,7 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import infer_storage_options
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import stream, triggers
-from written_logs import arrow_rows, job, table
+from written_logs import job, read_rows, table
 
 from tagwire.log import LogPathError
 from tagwire.log.file_bytes import file_status
@@ -66,7 +66,7 @@ def test_stream_reads_what_a_batch_read_reads(kafka: Path, path: str) -> None:
 
 
 def rows(path: "str | Path", **options: Any) -> list[tuple[str, int, int]]:
-    found = [row for each in arrow_rows(path, **options) for row in each.to_pylist()]
+    found = read_rows(path, **options)
     return [(row["topic"], row["partition"], row["offset"]) for row in found]
 
 

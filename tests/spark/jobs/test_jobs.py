@@ -12,6 +12,7 @@ from command import tagwire_result
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 import fsspec
+from written_logs import files
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS
@@ -38,10 +39,6 @@ DATA = Path(__file__).parents[2] / "data"
 SAMPLE = DATA / "sample_log"
 CAPTURES = DATA / "captures" / "captures.jsonl.gz"
 NOTHING = (None, None, None, None, "auto", DEFAULT_LIMITS)
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[ConvertReport]:

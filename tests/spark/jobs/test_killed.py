@@ -22,7 +22,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
-from written_logs import job, problems, table
+from written_logs import files, job, problems, table
 
 from tagwire.log import find_partitions
 from tagwire.records.format_set import format_set
@@ -52,10 +52,6 @@ pytestmark = [
 ]
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:

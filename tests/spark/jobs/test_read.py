@@ -12,7 +12,7 @@ import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
 from pyspark.sql.types import LongType, StructType
 from streamed_logs import batch, segment
-from written_logs import arrow_rows
+from written_logs import read_rows
 
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import read, read_logs
@@ -148,7 +148,7 @@ def bucket(tmp_path: Path) -> Iterator[Any]:
 
 def test_a_bucket(bucket: Any) -> None:
     query = log_query({"path": "memory://k", "isolation.level": "read_committed"})
-    every = (row for each in arrow_rows("memory://k") for row in each.to_pylist())
+    every = read_rows("memory://k")
     expected = sorted((row["topic"], row["partition"], row["offset"]) for row in every)
     assert len(expected) == 120 and offsets_of(query) == expected
     query = log_query({"path": "memory://k", "subscribe": "b"})

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from object_storage import ConditionalFileSystem, conditional
+from written_logs import files
 
 from tagwire.log import LogPathError
 from tagwire_spark import PipelineError
@@ -42,10 +43,6 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def broker(logs: Path) -> Path:
     return logs / "kafka28"
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def stored(store: Any, url: str = URL) -> dict[str, bytes]:

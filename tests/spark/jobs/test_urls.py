@@ -13,6 +13,7 @@ from command import tagwire_result
 from object_storage import CountedFileSystem, counted, s3_server
 from random_logs import RandomLog
 from streamed_logs import batch
+from written_logs import files
 
 from tagwire.errors import TagwireError
 from tagwire_spark import PipelineError
@@ -36,10 +37,6 @@ SAMPLE = DATA / "sample_log"
 CAPTURES = DATA / "captures" / "captures.jsonl.gz"
 NO_SPARK = cast("SparkSession", None)
 RULES: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def put(system: Any, folder: Path, prefix: str) -> None:

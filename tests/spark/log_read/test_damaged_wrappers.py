@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from streamed_logs import segment, stream, triggers
-from written_logs import arrow_rows
+from written_logs import arrow_rows, read_rows
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
@@ -55,7 +55,7 @@ def test_messages_around_damage_are_read(tmp_path: Path, magic: int, bend: str) 
         tmp_path / "t-0", 0, wrapper(0, magic), message(5, magic, 1, payload(magic, bend)), wrapper(6, magic)
     )
     for options in OPTIONS if magic else OPTIONS[:-1]:  # messages of magic 0 have no timestamps
-        rows = [row for each in arrow_rows(tmp_path, mode="PERMISSIVE", **options) for row in each.to_pylist()]
+        rows = read_rows(tmp_path, mode="PERMISSIVE", **options)
         if "level" in options:
             assert [row["lastOffset"] for row in rows if not row["_error"]] in ([2, 5, 8], [2, 8])
             continue
@@ -65,7 +65,7 @@ def test_messages_around_damage_are_read(tmp_path: Path, magic: int, bend: str) 
             options
         )
         assert {row["file"] for row in rows if row["_error"]} == {str(path)}
-        dropped = [row for each in arrow_rows(tmp_path, mode="DROPMALFORMED", **options) for row in each.to_pylist()]
+        dropped = read_rows(tmp_path, mode="DROPMALFORMED", **options)
         assert [row["offset"] for row in dropped] == [row["offset"] for row in rows if not row["_error"]]
         with pytest.raises(PipelineError, match=rf"MALFORMED_KAFKA_LOG\] {path}: "):
             list(arrow_rows(tmp_path, **options))

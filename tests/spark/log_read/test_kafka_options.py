@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from streamed_logs import batch, segment, stream, triggers
-from written_logs import arrow_rows
+from written_logs import arrow_rows, read_rows
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
@@ -31,7 +31,7 @@ def logs(tmp_path: Path) -> Path:
 
 def offsets(path: Path, **options: Any) -> list[tuple[str, int, int]]:
     named = {name.replace("__", "."): value for name, value in options.items()}
-    found = [row for each in arrow_rows(path, **named) for row in each.to_pylist()]
+    found = read_rows(path, **named)
     return sorted((row["topic"], row["partition"], row["offset"]) for row in found)
 
 

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from streamed_logs import batch, rows, segment, stream
-from written_logs import arrow_rows
+from written_logs import arrow_rows, read_rows
 
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read import rows as log_rows
@@ -32,11 +32,11 @@ def test_invalid_bytes_of_names_are_shown_as_question_marks(tmp_path: Path, opti
             list(arrow_rows(tmp_path, **options))
         assert str(rejected.value).startswith(f"[MALFORMED_KAFKA_LOG] {file}: ")
         path.write_bytes(batch(0, 1))
-    found = [row for each in arrow_rows(tmp_path, **options) for row in each.to_pylist()]
+    found = read_rows(tmp_path, **options)
     assert {row["file"] for row in found} == {file} and len(found) == 1 + (options.get("mode") == "PERMISSIVE")
     assert {row["file"] for row in rows(stream(tmp_path, **options), {}, {"t": {"0": 1}})} == {file}
     segment(odd(tmp_path, b"\xe9-7"), 0, batch(0, 1))
-    found = [row for each in arrow_rows(tmp_path, **options) for row in each.to_pylist()]
+    found = read_rows(tmp_path, **options)
     assert {(row["topic"], row["partition"]) for row in found} == {("t", 0), ("?", 7)}
 
 
@@ -65,7 +65,7 @@ def test_a_partition_that_no_topic_has(tmp_path: Path, options: dict[str, str]) 
     segment(tmp_path / "t-2147483647", 0, batch(0))
     segment(tmp_path / "t-2147483648", 0, batch(0))
     only = {"assign": '{"t": [2147483647]}'}
-    assert [row["partition"] for each in arrow_rows(tmp_path, **options, **only) for row in each.to_pylist()]
+    assert [row["partition"] for row in read_rows(tmp_path, **options, **only)]
     assert stream(tmp_path, **options, **only).initialOffset() == {"t": {"2147483647": 0}}
     for call in (lambda: list(arrow_rows(tmp_path, **options)), stream(tmp_path, **options).initialOffset):
         with pytest.raises(

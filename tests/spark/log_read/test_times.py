@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from streamed_logs import segment
-from written_logs import arrow_rows
+from written_logs import read_rows
 
 from tagwire.records import Record, build
 from tagwire_spark.log_read.query import log_query
@@ -50,9 +50,7 @@ def shuffled(seed: int) -> list[int]:
 
 
 def read(path: Path, first: int, **options: Any) -> list[int]:
-    return [
-        row["offset"] for each in arrow_rows(path, recordsFromTimestamp=first, **options) for row in each.to_pylist()
-    ]
+    return [row["offset"] for row in read_rows(path, recordsFromTimestamp=first, **options)]
 
 
 @pytest.mark.parametrize("first", [0, 3, 99, 100, 250, 487, 500])

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import rows, segment, stream, triggers
-from written_logs import arrow_rows
+from written_logs import arrow_rows, read_rows
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
@@ -40,7 +40,7 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
+    found = read_rows(path, **COMMITTED, **options)
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
@@ -173,9 +173,7 @@ def test_index_without_an_abort_after_the_end_of_the_read(
         options = {"endingOffsets": f'{{"t": {{"0": {offset}}}}}', "level": level} | end
 
         def read_to(options: dict[str, str] = options) -> list[Any]:
-            return [
-                row["baseOffset"] for each in arrow_rows(tmp_path, **COMMITTED, **options) for row in each.to_pylist()
-            ]
+            return [row["baseOffset"] for row in read_rows(tmp_path, **COMMITTED, **options)]
 
         reader = stream(tmp_path, **COMMITTED, level=level, **end)
         for call in (read_to, lambda offset=offset, reader=reader: rows(reader, {}, {"t": {"0": offset}})):

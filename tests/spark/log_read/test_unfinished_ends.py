@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from streamed_logs import batch, rows, segment, stream, triggers
-from written_logs import arrow_rows
+from written_logs import read_rows
 
 LAST = batch(40, size=300)
 TAILS = {
@@ -68,5 +68,5 @@ def test_streams_wait_for_the_rest_of_a_batch(folder: Path, options: dict[str, s
 def test_partial(folder: Path, options: dict[str, str]) -> None:
     step = 5 if "level" in options else 1
     first = 2 if "startingOffsetsByTimestamp" in options else 35 if "startingOffsets" in options else 0
-    found = [row for each in arrow_rows(folder, partial="true", **options) for row in each.to_pylist()]
+    found = read_rows(folder, partial="true", **options)
     assert offsets(found) == [*range(first // step * step, 40, step)]
