@@ -1,7 +1,7 @@
 import json
 import pickle
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import pack
 from typing import Any
@@ -177,10 +177,11 @@ def test_stream_of_a_prefix_reads_each_record_once(store: Any) -> None:
 def test_log_with_a_missing_segment(store: Any, name: str, data: bytes) -> None:
     """A missing segment is data loss, unless a file shows that compaction or `kafka_log` left the gap."""
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
-    for read in (
+    reads: tuple[Callable[[], list[Any]], ...] = (
         lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
         lambda: read_rows("counted://k/orders-1"),
-    ):
+    )
+    for read in reads:
         with pytest.raises(PipelineError, match=r"KAFKA_LOG_DATA_LOSS.*begins at offset 20"):
             read()
         store.pipe(f"/k/{name}", data)
