@@ -17,7 +17,6 @@ from sys import modules
 
 from tagwire.errors import TagwireError
 from tagwire.lazy import no_attribute
-from tagwire.versions import Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,6 +178,8 @@ def releases_text(versions: Mapping[int, Spans]) -> str:
 
     Consecutive versions that occur in the same releases form a range.
     """
+    from tagwire.versions import Versions
+
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:
@@ -190,6 +191,8 @@ def releases_text(versions: Mapping[int, Spans]) -> str:
 
 def parse_releases(text: str) -> dict[int, Spans]:
     """Parse a string made by `releases_text`. Return a dict from versions to spans of releases (see `Spans`)."""
+    from tagwire.versions import Versions
+
     found: dict[int, Spans] = {}
     for part in text.split("; "):
         versions, first, last = part.split(" ")

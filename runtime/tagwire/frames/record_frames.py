@@ -46,12 +46,7 @@ _INT16 = Fixed(WIRE_TYPES["int16"])
 _UVARINT = Varint(32, zigzag=False)
 _KEY = _frame("coordinator key", Item("record_type", _INT16))
 _VALUE = _frame("coordinator value", Item("version", _INT16))
-_METADATA = _frame(
-    "metadata record",
-    Item("frame_version", _UVARINT),
-    Item("api_key", _UVARINT),
-    Item("version", _UVARINT),
-)
+_METADATA = _frame("metadata record", *(Item(name, _UVARINT) for name in ("frame_version", "api_key", "version")))
 
 
 def encode_record(message: Message, version: int) -> bytes:

@@ -81,14 +81,7 @@ class MockPeer(JournalAssertions):
             raise PeerError(f"{cls.NAME} has none of the versions {versions}; its versions are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
             raise PeerError(f"on({cls.NAME}): expected an integer of 1 or more as `times`, got {shown(times)}")
-        return AnswerRule(
-            cls,
-            response,
-            answered,
-            when=when,
-            times=times,
-            enact=self._rules.append,
-        )
+        return AnswerRule(cls, response, answered, when=when, times=times, enact=self._rules.append)
 
     def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
         """Announce `versions` of an API. By default, the versions of its rules are announced. "none" hides the API.
