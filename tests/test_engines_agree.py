@@ -17,33 +17,36 @@ from mistaken_values import with_odd_value
 from native_engine import Plan
 
 import tagwire_messages as messages
-from tagwire import DecodeError, EncodeError, Limits, Struct
+from tagwire import DecodeError, EncodeError, Limits, Struct, TagwireError
 from tagwire.interpreter import reader, writer
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.field_table import layout_of
 from tagwire.message.serializer import READ_ERRORS, WRITE_ERRORS
 from tagwire.wire.buffers import ByteCount
 
-Rejection = str
-Read = tuple[Any, int] | Rejection
 NO_LIMITS = Limits()
 
 
-def read_pure(sample: Sample, data: bytes) -> Read:
+def result(call: Callable[..., Any], *args: Any, errors: Any = (DecodeError, EncodeError), **kwargs: Any) -> Any:
+    """Return the result of a call, or a string if it raises one of the `errors`.
+
+    The messages of Python's own errors are left out, because they can't be formatted for an int with 5000 digits.
+    """
+    try:
+        return call(*args, **kwargs)
+    except errors as error:
+        return f"rejected: {error if isinstance(error, TagwireError) else type(error).__name__}"
+
+
+def read_pure(sample: Sample, data: bytes) -> Any:
     """Decode with the generated Python serializer. Bytes after the end of the message are also an error."""
-    try:
-        value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
-    except READ_ERRORS as fault:
-        return f"rejected: {type(fault).__name__}"
-    return (value, end) if end == len(data) else f"rejected: ends at {end}"
+    found = result(python_serializer(sample.cls, sample.version).read, data, data, 0, errors=READ_ERRORS)
+    return found if isinstance(found, str) or found[1] == len(data) else f"rejected: ends at {found[1]}"
 
 
-def read_by_layout(sample: Sample, data: bytes) -> Read:
-    try:
-        layout = layout_of(sample.cls, sample.version)
-        return reader.decode(layout, data, whole=True, strict=True, limits=NO_LIMITS)
-    except DecodeError as error:
-        return f"rejected: {error}"
+def read_by_layout(sample: Sample, data: bytes) -> Any:
+    layout = layout_of(sample.cls, sample.version)
+    return result(reader.decode, layout, data, whole=True, strict=True, limits=NO_LIMITS)
 
 
 @cache
@@ -51,56 +54,36 @@ def plan(sample: Sample) -> Any:
     return Plan(layout_of(sample.cls, sample.version))
 
 
-def read_native(sample: Sample, data: bytes) -> Read:
-    try:
-        return plan(sample).decode(data), len(data)
-    except DecodeError as error:
-        return f"rejected: {error}"
+def read_native(sample: Sample, data: bytes) -> Any:
+    return result(lambda: (plan(sample).decode(data), len(data)))
 
 
-def write_pure(sample: Sample, message: Any) -> bytes | Rejection:
+def write_pure(sample: Sample, message: Any) -> bytes | str:
     out = bytearray()
-    try:
-        python_serializer(sample.cls, sample.version).write(message, out)
-    except WRITE_ERRORS as fault:
-        return f"rejected: {type(fault).__name__}"
-    return bytes(out)
+    return result(python_serializer(sample.cls, sample.version).write, message, out, errors=WRITE_ERRORS) or bytes(out)
 
 
-def count_pure(sample: Sample, message: Any) -> int | Rejection:
+def count_pure(sample: Sample, message: Any) -> int | str:
     out = ByteCount()
-    try:
-        python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
-    except WRITE_ERRORS as fault:
-        # Leave out the error message, because it can't be formatted for an int with 5000 digits.
-        return f"rejected: {type(fault).__name__}"
-    return len(out)
+    found = result(python_serializer(sample.cls, sample.version).write, message, out, errors=WRITE_ERRORS)
+    return found or len(out)
 
 
-def write_native(sample: Sample, message: Any) -> bytes | Rejection:
-    try:
-        return cast(bytes, plan(sample).encode(message))
-    except EncodeError as error:
-        return f"rejected: {error}"
+def write_native(sample: Sample, message: Any) -> bytes | str:
+    return cast("bytes | str", result(plan(sample).encode, message))
 
 
-def count_native(sample: Sample, message: Any) -> int | Rejection:
-    try:
-        return cast(int, plan(sample).encoded_size(message))
-    except EncodeError as error:
-        return f"rejected: {error}"
+def count_native(sample: Sample, message: Any) -> int | str:
+    return cast("int | str", result(plan(sample).encoded_size, message))
 
 
-def write_by_layout(sample: Sample, message: Any) -> bytes | Rejection:
-    try:
-        return writer.encode(layout_of(sample.cls, sample.version), message)
-    except EncodeError as error:
-        return f"rejected: {error}"
+def write_by_layout(sample: Sample, message: Any) -> bytes | str:
+    return cast("bytes | str", result(writer.encode, layout_of(sample.cls, sample.version), message))
 
 
-Reader = Callable[[Sample, bytes], Read]
-Writer = Callable[[Sample, Any], bytes | Rejection]
-Counter = Callable[[Sample, Any], int | Rejection]
+Reader = Callable[[Sample, bytes], Any]
+Writer = Callable[[Sample, Any], bytes | str]
+Counter = Callable[[Sample, Any], int | str]
 
 ENGINES: Final[dict[str, tuple[Reader, Writer, Counter]]] = {"pure": (read_pure, write_pure, count_pure)}
 if Plan is not None:
@@ -158,8 +141,8 @@ def every_row() -> Iterator[Sample]:
 
 
 def test_on_bytes_written_by_kafka() -> None:
-    differences = [(str(each), what) for each in every_row() if (what := reading_differs(each, each.data))]
-    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+    found = [(str(each), what) for each in every_row() if (what := reading_differs(each, each.data))]
+    assert not found, f"{len(found)} differ, such as {found[:3]}"
 
 
 def test_the_native_engine_has_every_version() -> None:
@@ -167,19 +150,25 @@ def test_the_native_engine_has_every_version() -> None:
     assert {each: what for each, what in obstacles.items() if what} == {}
 
 
+def differences(count: int, compare: Callable[[Sample, int], str | None]) -> list[str]:
+    """Call `compare(sample, number)` for `count` samples. Return its descriptions of differences."""
+    tries = ((samples()[number % len(samples())], number) for number in range(count))
+    return [f"{sample.cls.NAME} v{sample.version}: {what}" for sample, n in tries if (what := compare(sample, n))]
+
+
 @pytest.mark.slow
 def test_on_damaged_bytes() -> None:
-    random = Random(482)
-    accepted = 0
-    differences = []
-    for number in range(30_000):
-        sample = samples()[number % len(samples())]
+    random, accepted = Random(482), 0
+
+    def compare(sample: Sample, number: int) -> str | None:
+        nonlocal accepted
         data = damaged(sample, random)
         accepted += not isinstance(read_by_layout(sample, data), str)
         what = reading_differs(sample, data)
-        if what:
-            differences.append((sample.cls.NAME, sample.version, data.hex(), what))
-    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+        return what and f"{data.hex()}: {what}"
+
+    found = differences(30_000, compare)
+    assert not found, f"{len(found)} differ, such as {found[:3]}"
     assert 2_000 < accepted < 28_000
 
 
@@ -195,45 +184,37 @@ def any_options(random: Random) -> dict[str, Any]:
 @pytest.mark.skipif(Plan is None, reason="this installation has no native engine")
 def test_on_damaged_bytes_in_other_ways() -> None:
     random = Random(13)
-    differences = []
-    for number in range(20_000):
-        sample = samples()[number % len(samples())]
+
+    def compare(sample: Sample, number: int) -> str | None:
         data = sample.data if number % 3 == 0 else damaged(sample, random)
         what = other_way_differs(sample, data, random)
-        if what:
-            differences.append((str(sample), data.hex(), what))
-    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+        return what and f"{data.hex()}: {what}"
+
+    found = differences(20_000, compare)
+    assert not found, f"{len(found)} differ, such as {found[:3]}"
 
 
 def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None:
     offset = random.randrange(4)
     padded = bytes(offset) + data
     options = any_options(random)
-    fast = outcome(plan(sample).decode_from, padded, offset, **options, gc=random.random() < 0.5)
+    fast = result(plan(sample).decode_from, padded, offset, **options, gc=random.random() < 0.5)
     raw = memoryview(padded) if options.pop("views") else None
     layout = layout_of(sample.cls, sample.version)
-    slow = outcome(reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **options)
+    slow = result(reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **options)
     return None if identical(fast, slow) else f"{options}: native {fast}, interpreter {slow}"
-
-
-def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    try:
-        return call(*args, **kwargs)
-    except DecodeError as error:
-        return f"{type(error).__name__}: {error}"
 
 
 @pytest.mark.slow
 def test_on_odd_values() -> None:
-    random = Random(482)
-    accepted = 0
-    differences = []
-    for number in range(30_000):
-        sample = samples()[number % len(samples())]
+    random, accepted = Random(482), 0
+
+    def compare(sample: Sample, number: int) -> str | None:
+        nonlocal accepted
         message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
         accepted += not isinstance(write_by_layout(sample, message), str)
-        what = writing_differs(sample, message)
-        if what:
-            differences.append((sample.cls.NAME, sample.version, what))
-    assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
+        return writing_differs(sample, message)
+
+    found = differences(30_000, compare)
+    assert not found, f"{len(found)} differ, such as {found[:3]}"
     assert 2_000 < accepted < 28_000

@@ -3,17 +3,17 @@
 Memory is measured with tracemalloc. Work is the number of executed lines and copied bytes.
 """
 
-import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from random import Random
 from struct import pack
-from types import FrameType
 from typing import Any, ClassVar
 
 import pytest
 from amplification import peak_memory, peaks, worst_baits
 from damage import Sample, damaged, samples
+from growth import lines_run
 
 import tagwire
 import tagwire_messages as messages
@@ -50,10 +50,8 @@ def lenient_fault(sample: Sample, data: bytes) -> str | None:
         message = cls.decode(data, version, strict=False)
     except DecodeError as error:
         return error_fault(sample, data, error)
-    try:
+    with suppress(EncodeError):  # raised for a null that only lenient decoding accepts
         message.encode(version)
-    except EncodeError:
-        return None  # a null that only lenient decoding accepts
     return None
 
 
@@ -139,22 +137,12 @@ class CountedBytes(bytes):
 
 
 def work_of(function: Callable[[], object]) -> int:
-    lines = 0
-
-    def count(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return count
+    def call() -> None:
+        with suppress(DecodeError, *READ_ERRORS):
+            function()
 
     CountedBytes.copied = 0
-    outer = sys.gettrace()
-    sys.settrace(count)
-    try:
-        function()
-    except (DecodeError, *READ_ERRORS):
-        pass
-    finally:
-        sys.settrace(outer)
+    lines = lines_run(call)
     return lines + CountedBytes.copied
 
 

@@ -5,14 +5,14 @@ array of each message, this module builds an input filled with such elements, an
 takes. Tests measure only the worst inputs.
 """
 
-import gc
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 from sys import getsizeof
 from typing import Any, Final, NamedTuple
 from uuid import UUID
+
+from growth import peak_bytes
 
 import tagwire
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, TaggedSection, Type
@@ -73,14 +73,12 @@ def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
 
 def peak_memory(work: Callable[[], object]) -> int:
     """Return the peak of additional Python memory while `work` runs. Ignore DecodeErrors."""
-    gc.collect()
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    with suppress(tagwire.DecodeError):
-        work()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak - before
+
+    def call() -> None:
+        with suppress(tagwire.DecodeError):
+            work()
+
+    return peak_bytes(call)
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:

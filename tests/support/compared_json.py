@@ -3,11 +3,10 @@
 The JSON is compared as values and as text. Errors must have equal messages.
 """
 
-import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
+import pytest
 from damage import Sample
 
 from tagwire import Message
@@ -24,23 +23,11 @@ def outcome(call: Callable[[], Any]) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
-@contextmanager
-def _engine(name: str) -> Generator[None]:
-    before = os.environ.get("TAGWIRE_ENGINE")
-    os.environ["TAGWIRE_ENGINE"] = name
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TAGWIRE_ENGINE"]
-        else:
-            os.environ["TAGWIRE_ENGINE"] = before
-
-
 def _differs(what: str, call: Callable[[], Any]) -> str | None:
     found = {}
     for name in ("native", "python"):
-        with _engine(name):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TAGWIRE_ENGINE", name)
             found[name] = outcome(call)
     # Compare strings, because 1 == True and NaN != NaN.
     if repr(found["native"]) == repr(found["python"]):

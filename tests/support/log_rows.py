@@ -16,24 +16,19 @@ def millis(value: int | None) -> int | None:
     return None if value == -1 else value
 
 
+_COPIED = (
+    *("format", "magic", "compression", "last_offset", "partition_leader_epoch", "producer_id", "producer_epoch"),
+    *("base_sequence", "is_transactional", "is_control", "crc", "size"),
+)
+"""Columns of a batch that have the value of the attribute of the same name."""
+
+
 def of_batch(batch: Any, file: Path, position: int) -> dict[str, Any]:
-    return {
-        "format": batch.format,
-        "magic": batch.magic,
-        "compression": batch.compression,
+    return {name: getattr(batch, name) for name in _COPIED} | {
         "timestamp_type": None if batch.format == "v0" else batch.timestamp_type,
-        "last_offset": batch.last_offset,
-        "partition_leader_epoch": batch.partition_leader_epoch,
-        "producer_id": batch.producer_id,
-        "producer_epoch": batch.producer_epoch,
-        "base_sequence": batch.base_sequence,
-        "is_transactional": batch.is_transactional,
-        "is_control": batch.is_control,
         "delete_horizon_ms": millis(batch.delete_horizon_ms),
-        "crc": batch.crc,
         "file": str(file),
         "position": position,
-        "size": batch.size,
     }
 
 

@@ -170,20 +170,20 @@ class ConditionalFileSystem(CountedFileSystem):
             self.store.pop(self._strip_protocol(path), None)
 
 
+def _empty(cls: Any) -> Any:
+    """Register a file system, and delete its files, its requests, and the functions that tests have added to it."""
+    fsspec.register_implementation(cls.protocol, cls, clobber=True)
+    for kept in (cls.store, cls.requests, cls.before, getattr(cls, "fails", [])):
+        kept.clear()
+    return fsspec.filesystem(cls.protocol)
+
+
 def conditional() -> Any:
-    fsspec.register_implementation("kept", ConditionalFileSystem, clobber=True)
-    ConditionalFileSystem.store.clear()
-    ConditionalFileSystem.requests.clear()
-    ConditionalFileSystem.fails.clear()
-    return fsspec.filesystem("kept")
+    return _empty(ConditionalFileSystem)
 
 
 def counted() -> Any:
-    fsspec.register_implementation("counted", CountedFileSystem, clobber=True)
-    CountedFileSystem.store.clear()
-    CountedFileSystem.requests.clear()
-    CountedFileSystem.before.clear()
-    return fsspec.filesystem("counted")
+    return _empty(CountedFileSystem)
 
 
 def offsets(path: str, **options: Any) -> list[int]:

@@ -4,13 +4,13 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
 from command import tagwire_outcome, tagwire_process, tagwire_result
+from network_packets import sized
 
 import tagwire_cli
 import tagwire_messages as kafka
@@ -22,20 +22,10 @@ ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
 def encoded(message: object) -> bytes:
-    frame = kafka.registry.encode_request(message, message.VERSIONS.highest, correlation_id=7)  # type: ignore
-    return len(frame).to_bytes(4, "big") + frame
+    return sized(kafka.registry.encode_request(message, message.VERSIONS.highest, correlation_id=7))  # type: ignore
 
 
 BEAT = encoded(kafka.HeartbeatRequest(group_id="g", member_id="m"))
-
-
-@pytest.fixture
-def peer() -> Generator[MockPeer]:
-    peer = MockPeer()
-    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
-    peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
-    with peer.running():
-        yield peer
 
 
 recording = partial(tagwire_process, "record")
@@ -105,6 +95,7 @@ def test_problems(peer: MockPeer, tmp_path: Path) -> None:
 
 def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
+    peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
     with recording("--to", peer.address, "-o", file, "--json", "--redact") as process:
         data = ask(port_of(process), encoded(kafka.SaslAuthenticateRequest(auth_bytes=b"secret")))
         assert b"secret" in data, "it passes, and is not recorded"

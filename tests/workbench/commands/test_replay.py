@@ -1,6 +1,5 @@
 import json
 import time
-from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,9 @@ METADATA = kafka.MetadataResponse(brokers=BROKERS, cluster_id="one")
 
 
 @pytest.fixture
-def peer() -> Generator[MockPeer]:
-    peer = MockPeer()
+def peer(peer: MockPeer) -> MockPeer:
     peer.on(kafka.MetadataRequest).reply(METADATA)
-    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
-    with peer.running():
-        yield peer
+    return peer
 
 
 def frame(message: Any, version: int, number: int = 1, conn: int = 1, server: int = 1) -> RecordedFrame:
@@ -74,10 +70,8 @@ def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
         frame(kafka.HeartbeatResponse(), 4, 99),
     )
     code, out, err = run(file, peer.address)
-    assert (code, out) == (
-        0,
-        "",
-    ) and "frames.jsonl.gz: skipped 1 response, because bytes or requests are missing" in err
+    assert (code, out) == (0, "")
+    assert "frames.jsonl.gz: skipped 1 response, because bytes or requests are missing" in err
     assert err.endswith("\nplayed 3 requests; answers: 3 the same, 0 different, 0 missing\n")
     assert len({each.connection for each in peer.requests}) == 2
 
@@ -120,10 +114,8 @@ def test_path_that_does_not_exist(peer: MockPeer, tmp_path: Path) -> None:
         code, out, err = run(file, peer.address, "--ignore", path)
         assert (code, out) == (1, "") and "has no field" in err
     code, out, err = run(file, peer.address, "--ignore", "MetadataRequest.topics")
-    assert (code, out) == (
-        1,
-        "",
-    ) and "MetadataRequest is a request, but only fields of responses can be compared" in err
+    assert (code, out) == (1, "")
+    assert "MetadataRequest is a request, but only fields of responses can be compared" in err
     for path in ("[[", "", "header."):
         code, out, err = run(file, peer.address, "--ignore", path)
         assert (code, out) == (1, "") and f"got {path.removeprefix('header.')!r}" in err
@@ -150,10 +142,8 @@ def test_missing_responses_abandon_only_their_connection(
         jsonschema.validate(row, SCHEMA)
     assert (code, [row["result"] for row in rows]) == (1, ["missing", "missing", "same"])
     assert rows[0]["reason"].startswith(reason)
-    assert (
-        f"line 2, connection r 1: MetadataResponse v12 is missing: {reason}"
-        in run(file, peer.address, "--timeout", "2")[1]
-    )
+    shown = run(file, peer.address, "--timeout", "2")[1]
+    assert f"line 2, connection r 1: MetadataResponse v12 is missing: {reason}" in shown
 
 
 def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
@@ -194,10 +184,11 @@ def exchange(number: int, request: Any, response: Any, version: int) -> list[Rec
     return [frame(request, version, number), frame(response, version, number)]
 
 
-def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
-    def described(topic_id: UUID) -> Any:
-        return METADATA.replace(topics=[MetadataResponseTopic(name="orders", topic_id=topic_id)])
+def described(*topics: tuple[str, UUID]) -> Any:
+    return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
 
+
+def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
     def fetched(topic_id: UUID, session: int) -> Any:
         return kafka.FetchResponse(session_id=session, responses=[FetchableTopicResponse(topic_id=topic_id)])
 
@@ -206,24 +197,21 @@ def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
 
     file = capture(
         tmp_path,
-        *exchange(1, kafka.MetadataRequest(), described(RECORDED).replace(cluster_id="first"), 12),
+        *exchange(1, kafka.MetadataRequest(), described(("orders", RECORDED)).replace(cluster_id="first"), 12),
         *exchange(2, fetch(RECORDED, 0), fetched(RECORDED, 77), 13),
         *exchange(3, fetch(RECORDED, 77), fetched(RECORDED, 77), 13),
         *exchange(4, fetch(RECORDED, 77), fetched(RECORDED, 77), 13),
     )
     peer.on(kafka.MetadataRequest).reply(
-        described(ASSIGNED).replace(brokers=[BROKERS[0].replace(host="other", port=1)])
+        described(("orders", ASSIGNED)).replace(brokers=[BROKERS[0].replace(host="other", port=1)])
     )
     peer.on(kafka.FetchRequest).reply([fetched(ASSIGNED, 99), fetched(ASSIGNED, 99), fetched(RECORDED, 99)])
     code, out, err = run(file, peer.address)
     assert err == "played 4 requests; answers: 3 the same, 1 different, 0 missing\n", out
-    assert (code, out.splitlines()) == (
-        1,
-        [
-            "line 8, connection r 1: FetchResponse v13 differs",
-            f"    responses[0].topic_id  expected {ASSIGNED}, received {RECORDED}",
-        ],
-    )
+    assert code == 1 and out.splitlines() == [
+        "line 8, connection r 1: FetchResponse v13 differs",
+        f"    responses[0].topic_id  expected {ASSIGNED}, received {RECORDED}",
+    ]
     received = [each.message for each in peer.received(kafka.FetchRequest)]
     assert received == [fetch(ASSIGNED, 0), fetch(ASSIGNED, 99), fetch(ASSIGNED, 99)]
 
@@ -261,10 +249,6 @@ def test_ids_and_epochs_of_producers_and_members_are_replaced(peer: MockPeer, tm
 
 def test_unknown_ids_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
     """IDs of topics that the target server does not have, and values that mean "no ID", must be sent unchanged."""
-
-    def described(*topics: tuple[str, UUID]) -> Any:
-        return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
-
     request = kafka.MetadataRequest(topics=[MetadataRequestTopic(topic_id=RECORDED, name=None)])
     none = UUID(int=0)
     file = capture(
@@ -291,12 +275,10 @@ def test_ids_of_members_in_another_order() -> None:
 
 
 def test_topic_ids_are_matched_by_name() -> None:
-    def described(*topics: tuple[str, int]) -> Any:
-        return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
-
+    a, b, new, other_b, other_a = (UUID(int=number) for number in range(1, 6))
     ids = IdMapping(kafka.registry)
-    ids.learn(described(("a", 1), ("b", 2)), described(("new", 9), ("b", 12), ("a", 11)))
-    fetches = [kafka.FetchRequest(topics=[FetchTopic(topic_id=UUID(int=id_))]) for id_ in (1, 2, 11, 12)]
+    ids.learn(described(("a", a), ("b", b)), described(("new", new), ("b", other_b), ("a", other_a)))
+    fetches = [kafka.FetchRequest(topics=[FetchTopic(topic_id=each)]) for each in (a, b, other_a, other_b)]
     assert [ids.message(each) for each in fetches[:2]] == fetches[2:]
 
 
@@ -337,10 +319,8 @@ def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp
     other = produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 8)]))
     peer.on(kafka.ProduceRequest).reply([produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 5)])), other])
     code, out, _ = run(file, peer.address)
-    assert (code, out.splitlines()[1:]) == (
-        1,
-        ["    responses[0].partition_responses[0].base_offset  expected 5, received 8"],
-    )
+    assert code == 1
+    assert out.splitlines()[1:] == ["    responses[0].partition_responses[0].base_offset  expected 5, received 8"]
     parts = produced(("c", []), ("a", [(1, 6)]), ("b", [(0, 7)]))
     nothing = Ignored(kafka.registry, (), ())
     one, other = (frame(each, 9).data for each in (recorded, parts))

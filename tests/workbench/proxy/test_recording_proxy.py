@@ -1,10 +1,10 @@
-import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from build_package import build_package
+from growth import peak_bytes
 from network_packets import sized
 
 import tagwire_messages as kafka
@@ -253,14 +253,12 @@ def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
     it = Recording()
     size = 60_000
     it.from_client(size.to_bytes(4, "big") + bytes(8))
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
+
+    def feed() -> None:
         for _ in range(size - 100):
             assert list(it.connection.receive_from_client(b"x")) == [b"x"]
-        assert tracemalloc.get_traced_memory()[0] - before < 2 * size
-    finally:
-        tracemalloc.stop()
+
+    assert peak_bytes(feed) < 2 * size
 
 
 def test_large_frames_are_forwarded_but_not_recorded() -> None:

@@ -8,13 +8,14 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kafka_clients import CLIENTS, PRINTED, printed_by
+from network_packets import sized
 
 import tagwire_messages as kafka
 from tagwire.addresses import Address
@@ -26,16 +27,9 @@ from tagwire_workbench.proxy import CaptureFile, ProxyError, RecordedFrame, Reco
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_peer.yaml"
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
-REQUEST = len(BEAT).to_bytes(4, "big") + BEAT
+REQUEST = sized(BEAT)
+METADATA = sized(kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1))
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
-
-
-@pytest.fixture
-def peer() -> Generator[MockPeer]:
-    peer = MockPeer()
-    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
-    with peer.running():
-        yield peer
 
 
 def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
@@ -61,6 +55,14 @@ async def connected(address: Address) -> AsyncGenerator[tuple[asyncio.StreamRead
         yield reader, writer
     finally:
         writer.transport.abort()
+
+
+async def metadata(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[Address]:
+    """Send a MetadataRequest, and return the addresses in the response."""
+    writer.write(METADATA)
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    answer: Any = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
+    return [Address(each.host, each.port) for each in answer.brokers]
 
 
 def test_one_hundred_connections(peer: MockPeer) -> None:
@@ -168,23 +170,19 @@ def test_proxy_stops_accepting_bytes_if_neither_side_reads() -> None:
 
 
 def test_further_servers_get_listeners_of_their_own(peer: MockPeer) -> None:
-    with MockPeer_of(7) as other:
+    other = MockPeer()
+    other.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=7))
+    with other.running():
         assert other.address is not None
         brokers = [
             MetadataResponseBroker(node_id=1, host=peer.address.host, port=peer.address.port),  # type: ignore[union-attr]
             MetadataResponseBroker(node_id=2, host=other.address.host, port=other.address.port),
         ]
         peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(brokers=brokers))
-        frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
         async def play(proxy: RecordingProxy, address: Address) -> None:
-            answer: Any = None
-            async with connected(address) as (reader, writer):
-                for _ in range(2):
-                    writer.write(len(frame).to_bytes(4, "big") + frame)
-                    size = int.from_bytes(await reader.readexactly(4), "big")
-                    answer = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
-            first, second = (Address(each.host, each.port) for each in answer.brokers)
+            async with connected(address) as sides:
+                first, second = [await metadata(*sides) for _ in range(2)][-1]
             assert first == address != second
             assert proxy.listeners == {peer.address: first, other.address: second}
             async with connected(second) as (reader, writer):
@@ -200,13 +198,11 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
     monkeypatch.setattr("tagwire_workbench.proxy.server._MOST_LISTENERS", 2)
     brokers = [MetadataResponseBroker(node_id=each, host="far", port=each) for each in range(1, 1000)]
     peer.on("MetadataRequest").reply(kafka.MetadataResponse(brokers=brokers))
-    frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
-        async with connected(address) as (reader, writer):
+        async with connected(address) as sides:
             for _ in range(3):
-                writer.write(len(frame).to_bytes(4, "big") + frame)
-                await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+                await metadata(*sides)
         assert len(proxy.listeners) == 2
 
     [problem] = proxied(peer, play).problems
@@ -215,33 +211,16 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
     """If a broker advertises the proxy's own address, the proxy must not replace it, or it would connect to itself."""
-    frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
-        brokers = [
-            MetadataResponseBroker(node_id=node, host=host, port=address.port)
-            for node, host in ((1, address.host), (2, "localhost"))
-        ]
+        own = [address, Address("localhost", address.port)]
+        brokers = [MetadataResponseBroker(node_id=1, host=each.host, port=each.port) for each in own]
         peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(brokers=brokers))
-        async with connected(address) as (reader, writer):
-            writer.write(len(frame).to_bytes(4, "big") + frame)
-            size = int.from_bytes(await reader.readexactly(4), "big")
-            answer: Any = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
-        assert [(each.host, each.port) for each in answer.brokers] == [
-            (address.host, address.port),
-            ("localhost", address.port),
-        ]
+        async with connected(address) as sides:
+            assert await metadata(*sides) == own
         assert len(proxy.listeners) == 1
 
     proxied(peer, play)
-
-
-@contextmanager
-def MockPeer_of(error_code: int) -> Generator[MockPeer]:
-    peer = MockPeer()
-    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=error_code))
-    with peer.running():
-        yield peer
 
 
 @pytest.mark.parametrize("client", CLIENTS)
