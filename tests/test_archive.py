@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from spec_projects import read_tree
 
 import tagwire_messages
 from tagwire.message.field_table import layout_of
@@ -99,8 +100,4 @@ def test_the_list_of_jars_agrees_with_the_history() -> None:
 def test_the_jars_of_all_releases_give_the_specs_byte_for_byte(tmp_path: Path) -> None:
     sources = [Path(JARS) / f"{artifact}-{release}.jar" for artifact, release in listed_jars()]
     import_release(sources, tmp_path)
-    assert _files(tmp_path) == _files(SPECS)
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert read_tree(tmp_path) == read_tree(SPECS)

@@ -19,6 +19,7 @@ HOOKS: dict[str, dict[str, Any]] = {
     hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 }
 SCRIPTS = Path(sys.executable).parent
+PRE_COMMIT = (sys.executable, "-m", "pre_commit", "run")
 
 slow = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="needs git")]
 
@@ -60,7 +61,16 @@ class Repository:
 
     def hook(self, name: str, *, fails: bool = False) -> str:
         self.run("git", "add", "--all")
-        return self.run(sys.executable, "-m", "pre_commit", "run", name, fails=fails)
+        return self.run(*PRE_COMMIT, name, fails=fails)
+
+    def git_hook(self, command: str) -> None:
+        hook = self.root / ".git/hooks/pre-commit"
+        hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} {command}\n")
+        hook.chmod(0o755)
+
+    def add_pongs(self) -> None:
+        for name in ("PongRequest", "PongResponse"):
+            write_spec(self.root, name, apiKey=8)
 
     def generated(self) -> dict[str, bytes]:
         return read_tree(self.root / PACKAGE)
@@ -117,20 +127,17 @@ class TestThroughPreCommit:
         assert repository.generated() == before
 
     def test_message_added(self, repository: Repository) -> None:
-        for name in ("PongRequest", "PongResponse"):
-            write_spec(repository.root, name, apiKey=8)
+        repository.add_pongs()
         assert "would write src/pings/pong_request.py" in repository.hook("tagwire-check", fails=True)
         assert "wrote src/pings/pong_request.py" in repository.hook("tagwire-generate", fails=True)
         repository.hook("tagwire-generate")
 
     def test_modules_that_are_not_staged(self, repository: Repository) -> None:
-        for message in ("PongRequest", "PongResponse"):
-            write_spec(repository.root, message, apiKey=8)
+        repository.add_pongs()
         repository.run(SCRIPTS / "tagwire", "generate")
         repository.run("git", "add", "--update", "src")
         repository.run("git", "add", "message_specs/PongRequest.json")
-        run = [sys.executable, "-m", "pre_commit", "run", "tagwire-generate"]
-        shown = repository.run(*run, fails=True)
+        shown = repository.run(*PRE_COMMIT, "tagwire-generate", fails=True)
         unknown = [line.removeprefix("not tracked by git: ") for line in shown.splitlines() if "not tracked" in line]
         assert unknown == [
             "message_specs/PongResponse.json",
@@ -142,12 +149,10 @@ class TestThroughPreCommit:
         ]
         assert "5 files would be missing from the commit" in shown
         repository.run("git", "add", "--all")
-        assert "Passed" in repository.run(*run)
+        assert "Passed" in repository.run(*PRE_COMMIT, "tagwire-generate")
 
     def test_a_hook_of_git_itself(self, repository: Repository) -> None:
-        hook = repository.root / ".git/hooks/pre-commit"
-        hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} generate --check\n")
-        hook.chmod(0o755)
+        repository.git_hook("generate --check")
         write_spec(repository.root, "PlainData", type="data", apiKey=None)
         repository.run(SCRIPTS / "tagwire", "generate")
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
@@ -163,15 +168,13 @@ class TestThroughPreCommit:
         assert "staged with different content: message_specs/PlainData.json" in repository.run(*commit, fails=True)
 
     def test_half_of_a_change_is_staged(self, repository: Repository) -> None:
-        hook = repository.root / ".git/hooks/pre-commit"
-        hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} generate --check --staged\n")
-        hook.chmod(0o755)
+        repository.git_hook("generate --check --staged")
         commit = ["git", "commit", "--message", "more"]
         edit_spec(repository.root, "PingRequest", "Nonce", "Number")
         repository.run(SCRIPTS / "tagwire", "generate")
         repository.run("git", "add", "message_specs")
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
-        assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
+        assert "Failed" in repository.run(*PRE_COMMIT, "tagwire-check", fails=True)
         repository.run("git", "add", "src")
         # The hook must ignore this unstaged change.
         edit_spec(repository.root, "PingRequest", "Number", "Other")
@@ -187,8 +190,7 @@ class TestThroughPreCommit:
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
         # pre-commit doesn't pass the names of deleted files to the hooks.
-        for name in ("PongRequest", "PongResponse"):
-            write_spec(repository.root, name, apiKey=8)
+        repository.add_pongs()
         repository.hook("tagwire-generate", fails=True)
         repository.commit()
         for name in ("PongRequest", "PongResponse"):
@@ -231,14 +233,14 @@ class TestThroughPreCommit:
         edit_spec(repository.root, "PingResponse", '"int64"', '"int32"')
         unstaged = (repository.root / "message_specs/PingResponse.json").read_bytes()
         for name in ("tagwire-validate", "tagwire-check", "tagwire-generate", "tagwire-breaking"):
-            assert "Passed" in repository.run(sys.executable, "-m", "pre_commit", "run", name)
+            assert "Passed" in repository.run(*PRE_COMMIT, name)
         assert (repository.root / "message_specs/PingResponse.json").read_bytes() == unstaged
         repository.run("git", "add", "message_specs/PingResponse.json")
         for name in ("tagwire-check", "tagwire-breaking"):
-            repository.run(sys.executable, "-m", "pre_commit", "run", name, fails=True)
+            repository.run(*PRE_COMMIT, name, fails=True)
 
     def test_all_files(self, repository: Repository) -> None:
-        shown = repository.run(sys.executable, "-m", "pre_commit", "run", "--all-files")
+        shown = repository.run(*PRE_COMMIT, "--all-files")
         assert shown.count("Passed") == len(HOOKS)
 
     def test_validate_looks_at_specs_only(self, repository: Repository) -> None:

@@ -13,7 +13,7 @@ Prints each difference as a line of JSON, and exits with status 1 if there is an
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle, groupby
 from random import Random
 from time import process_time
@@ -23,7 +23,6 @@ from compared_errors import NO_LIMITS, any_limits, closed_way
 from damage import Sample, damaged, samples
 from test_engines_agree import identical
 
-from tagwire import DecodeError, Limits
 from tagwire.interpreter.reader import decode as referee
 from tagwire.message.field_table import layout_of
 
@@ -85,32 +84,27 @@ def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, b
     choice = random.randrange(8)
     limits = any_limits(random) if choice == 0 else NO_LIMITS
     offset = random.randrange(1, 4) if choice == 1 else 0
-    fast, slow = read_natively(sample, data, offset, limits), read_by_layout(sample, data, offset, limits)
-    if fast == slow and (slow[0] is not None or identical(fast[3], slow[3])):
+    buf, layout = bytes(offset) + data, layout_of(sample.cls, sample.version)
+    serializer = sample.cls.serializer(sample.version)
+
+    def natively() -> Any:
+        return serializer.decode_from(buf, offset, limits=limits) if offset else serializer.decode(buf, limits=limits)
+
+    def by_layout() -> Any:
+        value, end = referee(layout, buf, offset=offset, whole=not offset, strict=True, limits=limits)
+        return (value, end) if offset else value
+
+    fast, slow = outcome(natively), outcome(by_layout)
+    if fast[:3] == slow[:3] and identical(fast[3], slow[3]):
         return None, slow[0] is not None
     return f"native {fast}, interpreter {slow}; limits {limits}, offset {offset}", slow[0] is not None
 
 
-Outcome = tuple[type | None, str, dict[str, Any], Any]
-"""The result of decoding: the error's class (or None), message and attributes, and the decoded value."""
-
-
-def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:
-    serializer = sample.cls.serializer(sample.version)
+def outcome(call: Callable[[], Any]) -> tuple[type | None, str, dict[str, Any], Any]:
+    """Return the class (or None), message and attributes of the error that a call raises, and the call's result."""
     try:
-        if offset:
-            return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
-        return None, "", {}, serializer.decode(data, limits=limits)
+        return None, "", {}, call()
     except Exception as error:  # unexpected error classes count as differences
-        return type(error), str(error), vars(error), None
-
-
-def read_by_layout(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:
-    layout = layout_of(sample.cls, sample.version)
-    try:
-        value, end = referee(layout, bytes(offset) + data, offset=offset, whole=not offset, strict=True, limits=limits)
-        return None, "", {}, (value, end) if offset else value
-    except DecodeError as error:
         return type(error), str(error), vars(error), None
 
 

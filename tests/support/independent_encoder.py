@@ -112,19 +112,16 @@ def tagged(context: Context, field: Spec) -> bool:
     return within(context.version, field.get("taggedVersions", "none"))
 
 
-def field_bytes(context: Context, field: Spec, value: Any) -> bytes:
-    """Encode a field that is neither tagged nor optional. A nullable struct starts with a marker byte."""
+def field_bytes(context: Context, field: Spec, value: Any, null: bytes = b"\xff") -> bytes:
+    """Encode a field. A nullable struct starts with a marker byte, `null` or 1."""
     if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
-        return b"\xff" if value is None else b"\x01" + value_bytes(context, field, field["type"], value)
+        return null if value is None else b"\x01" + value_bytes(context, field, field["type"], value)
     return value_bytes(context, field, field["type"], value)
 
 
 def tag_bytes(context: Context, field: Spec, value: Value) -> bytes:
     """Encode a tagged or optional field. In these fields, the marker of a nullable struct is a varint."""
-    content = field_value(field, value)
-    if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
-        return b"\x00" if content is None else b"\x01" + value_bytes(context, field, field["type"], content)
-    return value_bytes(context, field, field["type"], content)
+    return field_bytes(context, field, field_value(field, value), null=b"\x00")
 
 
 def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:

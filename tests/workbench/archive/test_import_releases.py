@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from release_jars import Spec, data, field, jar, jars, keyed
+from spec_projects import read_tree
 
 from tagwire.errors import SpecError
 from tagwire_generator.project.history import read_history
@@ -20,13 +21,9 @@ RELEASES: dict[str, list[Spec]] = {
 }
 
 
-def files(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_several_releases_become_one_set(tmp_path: Path) -> None:
     import_release(jars(tmp_path, RELEASES), tmp_path / "specs")
-    found = files(tmp_path / "specs")
+    found = read_tree(tmp_path / "specs")
     assert set(found) == {"history.toml", "clients/NewRequest.json", "clients/Only.json"}
     assert json.loads(found["clients/NewRequest.json"]) == {
         "apiKey": 1,
@@ -38,7 +35,7 @@ def test_several_releases_become_one_set(tmp_path: Path) -> None:
         "headerVersions": {"0+": "1"},
         "fields": [{"name": "B", "type": "int32", "versions": "0+"}, {"name": "C", "type": "int8", "versions": "2+"}],
     }
-    assert [line for line in found["history.toml"].splitlines() if line.startswith(tuple("012"))] == [
+    assert [line for line in found["history.toml"].decode().splitlines() if line.startswith(tuple("012"))] == [
         f'0 = "3.9.2 to 3.10.0-rc1: {digest_of("int32")}"',
         f'1 = "3.9.2 to 4.0.0: {digest_of("int32")}"',
         f'2 = ["3.10.0: {digest_of("int32")}", "4.0.0: {digest_of("int32, int8")}"]',
@@ -69,7 +66,7 @@ def test_the_order_of_the_jars_does_not_matter(tmp_path: Path) -> None:
     for seed in range(5):
         random.Random(seed).shuffle(sources)
         import_release(sources, tmp_path / str(seed))
-        assert files(tmp_path / str(seed)) == files(tmp_path / "specs")
+        assert read_tree(tmp_path / str(seed)) == read_tree(tmp_path / "specs")
 
 
 def test_folders_named_after_their_releases(tmp_path: Path) -> None:
@@ -80,7 +77,7 @@ def test_folders_named_after_their_releases(tmp_path: Path) -> None:
             (folder / f"{spec['name']}.json").write_text(json.dumps(spec))
     import_release(sorted(tmp_path.iterdir()), tmp_path / "from folders")
     import_release(jars(tmp_path, RELEASES), tmp_path / "from jars")
-    assert files(tmp_path / "from folders") == files(tmp_path / "from jars")
+    assert read_tree(tmp_path / "from folders") == read_tree(tmp_path / "from jars")
 
 
 def test_jars_without_specs_are_not_releases_of_missing_messages(tmp_path: Path) -> None:
@@ -89,7 +86,7 @@ def test_jars_without_specs_are_not_releases_of_missing_messages(tmp_path: Path)
     report = import_release(sources, tmp_path / "specs")
     assert f"{sources[-1]}: 0 specs" in str(report).splitlines()
     import_release(sources[:4], tmp_path / "other")
-    assert files(tmp_path / "other") == files(tmp_path / "specs")
+    assert read_tree(tmp_path / "other") == read_tree(tmp_path / "specs")
 
 
 def test_one_release_has_no_history_and_one_of_others_is_stale(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from release_jars import jar as jar_of
+from spec_projects import read_tree
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.problems import Problem
@@ -35,14 +36,6 @@ def spec(name: str = "FooData", **keys: Any) -> str:
 
 def jar(folder: Path, entries: Mapping[str, str | bytes], name: str = CLIENTS) -> Path:
     return jar_of(folder, entries, name)
-
-
-def files(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
-
-
-def names(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 FOO_REQUEST = """
@@ -89,8 +82,8 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
     out = tmp_path / "specs"
     report = import_release([source], out)
 
-    assert names(out) == {f"clients/{name}.json" for name in ("FooRequest", "BarRecord", "BazData")}
-    assert files(out)["clients/FooRequest.json"] == IMPORTED_FOO_REQUEST
+    assert read_tree(out).keys() == {f"clients/{name}.json" for name in ("FooRequest", "BarRecord", "BazData")}
+    assert read_tree(out)["clients/FooRequest.json"] == IMPORTED_FOO_REQUEST.encode()
     assert report.sources[0].components == {"clients": 3}
     assert [note.text for note in report.notes] == [
         'Rack: tag given as "0", read as 0',
@@ -151,14 +144,14 @@ def test_written_specs_can_be_imported_again(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     import_release([jar(tmp_path, {"common/message/FooRequest.json": FOO_REQUEST})], first)
     report = import_release([first], second)
-    assert files(second) == files(first)
+    assert read_tree(second) == read_tree(first)
     assert report.notes == ()
 
 
 def test_removed_api_keeps_its_key(tmp_path: Path) -> None:
     removed = '{ "apiKey": 4, "type": "request", "name": "FooRequest", "validVersions": "none" }'
     import_release([jar(tmp_path, {"common/message/FooRequest.json": removed})], tmp_path / "specs")
-    assert json.loads(files(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(removed)
+    assert json.loads(read_tree(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(removed)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +317,7 @@ def test_the_name_of_a_message_never_becomes_a_path(tmp_path: Path, name: str) -
     with pytest.raises(SpecError) as caught:
         import_release([jar(tmp_path, {"message/FooData.json": spec(name)})], tmp_path / "specs")
     assert caught.value.rule == "TW206"
-    assert names(tmp_path) == {CLIENTS}
+    assert read_tree(tmp_path).keys() == {CLIENTS}
 
 
 @pytest.mark.parametrize(
@@ -334,7 +327,7 @@ def test_the_name_of_a_message_never_becomes_a_path(tmp_path: Path, name: str) -
 def test_an_entry_that_leads_out_condemns_the_jar(tmp_path: Path, entry: str) -> None:
     with pytest.raises(SpecError, match="points outside the archive"):
         import_release([jar(tmp_path, {"message/FooData.json": spec(), entry: spec("Evil")})], tmp_path / "specs")
-    assert names(tmp_path) == {CLIENTS}
+    assert read_tree(tmp_path).keys() == {CLIENTS}
 
 
 def test_spec_is_not_decompressed_beyond_its_bound(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from command import tagwire_result
+from spec_projects import read_tree
 
 
 def run(*words: object) -> tuple[int, str]:
@@ -10,14 +11,10 @@ def run(*words: object) -> tuple[int, str]:
     return done.exit_code, done.stderr
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
 def test_seeds_of_a_message(tmp_path: Path) -> None:
     out = tmp_path / "new" / "seeds"
     assert run("HeartbeatRequest", "--versions", "4", "--output", out) == (0, f"wrote 6 seeds, 447 bytes, to {out}\n")
-    written = files(out)
+    written = read_tree(out)
     assert list(written) == [
         f"HeartbeatRequest-v4-{shape}" for shape in ("empty", "high", "long", "low", "null", "tagged")
     ]
@@ -36,14 +33,14 @@ def test_seeds_of_a_message(tmp_path: Path) -> None:
 def test_header_before_a_message(tmp_path: Path, words: list[str], before: str) -> None:
     """Request header 2 is an API key, an API version, a correlation ID, a null client ID, and an empty tag section."""
     assert run("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
-    assert files(tmp_path)["HeartbeatRequest-v4-low"] == bytes.fromhex(before + "01 80000000 01 01 00")
+    assert read_tree(tmp_path)["HeartbeatRequest-v4-low"] == bytes.fromhex(before + "01 80000000 01 01 00")
 
 
 def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     seeds, tokens = tmp_path / "seeds", tmp_path / "tokens.dict"
     code, output = run("--kind", "response", "--versions", "0", "--output", seeds, "--dictionary", tokens)
     assert code == 0 and output.splitlines()[1] == f"wrote {len(tokens.read_text().splitlines())} tokens to {tokens}"
-    names = {name.partition("-")[0] for name in files(seeds)}
+    names = {name.partition("-")[0] for name in read_tree(seeds)}
     assert len(names) > 50 and all(name.endswith("Response") for name in names)
 
 
@@ -75,9 +72,9 @@ def test_a_name_counts_once(tmp_path: Path) -> None:
 def test_the_same_files_each_time(tmp_path: Path) -> None:
     words = ["--package", "tagwire_drafts.kip482", "--output", tmp_path / "a"]
     assert run(*words)[0] == 0
-    before = files(tmp_path / "a")
+    before = read_tree(tmp_path / "a")
     assert run(*words)[0] == 0
-    assert files(tmp_path / "a") == before
+    assert read_tree(tmp_path / "a") == before
 
 
 @pytest.mark.parametrize(

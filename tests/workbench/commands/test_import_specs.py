@@ -1,12 +1,14 @@
 import json
-import zipfile
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import tagwire_result
+from release_jars import jar
 
+JAR = "kafka-clients-9.9.9.jar"
+ENTRY = "common/message/PingRequest.json"
 SPEC: dict[str, Any] = {
     "apiKey": 900,
     "type": "request",
@@ -21,14 +23,8 @@ SPEC: dict[str, Any] = {
 run = partial(tagwire_result, "import")
 
 
-def jar(path: Path, entry: str = "common/message/PingRequest.json", spec: dict[str, Any] = SPEC) -> Path:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(entry, json.dumps(spec))
-    return path
-
-
 def test_a_jar(tmp_path: Path) -> None:
-    result = run(jar(tmp_path / "kafka-clients-9.9.9.jar"), "--output", tmp_path / "specs")
+    result = run(jar(tmp_path, {ENTRY: json.dumps(SPEC)}, JAR), "--output", tmp_path / "specs")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "1 spec (clients: 1)" in result.stdout and "1 spec written, 0 unchanged" in result.stdout
     written = (tmp_path / "specs/clients/PingRequest.json").read_text()
@@ -48,7 +44,7 @@ def test_a_folder_needs_its_component(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "changes", "text"),
     [
-        ("common/message/PingRequest.json", {"validVersions": "often"}, "PingRequest.json"),
+        (ENTRY, {"validVersions": "often"}, "PingRequest.json"),
         ("../PingRequest.json", {}, "points outside the archive"),
         ("elsewhere/PingRequest.json", {}, "no message specs"),
     ],
@@ -56,7 +52,7 @@ def test_a_folder_needs_its_component(tmp_path: Path) -> None:
 def test_bad_jar_is_rejected_and_nothing_written(
     tmp_path: Path, entry: str, changes: dict[str, Any], text: str
 ) -> None:
-    bad = jar(tmp_path / "kafka-clients-9.9.9.jar", entry, SPEC | changes)
+    bad = jar(tmp_path, {entry: json.dumps(SPEC | changes)}, JAR)
     result = run(bad, "--output", tmp_path / "specs")
     assert (result.exit_code, result.stdout) == (1, "")
     assert text in result.stderr

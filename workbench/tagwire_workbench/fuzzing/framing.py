@@ -21,8 +21,7 @@ from tagwire_cli.arguments.options import frames_option
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-
-_KINDS: Final = ("request", "response")
+KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
 """Number of bytes in an input's prefix. It contains the size of the rest of the input, or an API key and version."""
 
@@ -80,14 +79,14 @@ class InputFraming:
 
     def _check(self) -> None:
         message, version = self.message, self.version
-        if self.frames and self.kind not in _KINDS:
+        if self.frames and self.kind not in KINDS:
             raise FramingError(f"a {self.kind} has no header; leave out `frames`, or choose a request or response")
         if not self._names_itself and (message is None or version is None):
             missing = "message" if message is None else f"version of {message.NAME}"
             raise FramingError(
                 f"inputs without a prefix do not identify the {missing}; pass the {missing}, or use prefix='key'"
             )
-        if self.prefix == "key" and message is None and self.kind not in _KINDS:
+        if self.prefix == "key" and message is None and self.kind not in KINDS:
             raise FramingError("an API key alone does not identify the message; give the kind, 'request' or 'response'")
         if self.prefix == "key" and message is not None and message.API_KEY is None:
             raise FramingError(f"{message.NAME} has no API key, so prefix='key' can't be used")
@@ -161,28 +160,19 @@ def key_bytes(cls: type[Message], version: int) -> bytes:
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 
 
-KINDS: Final = ("request", "response")
 _ANY: Final = "any"
-_PREFIXES: Final = ("size", "key")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def framing_options(function: F) -> F:
     """Add the options `--kind`, `--frames` and `--prefix` to a command. They set `kind`, `in_frames` and `prefix`."""
+    kind_help = "Inputs are messages of this kind only."
     frames_help = "Inputs are requests and responses with headers, or only frames of this kind."
-    function = _with_kind(function)
-    for option in (
-        click.option(
-            "--prefix",
-            type=click.Choice(_PREFIXES),
-            help="Each input begins with its size, or with API key and version.",
-        ),
-        frames_option((*KINDS, _ANY), frames_help, is_flag=False, flag_value=_ANY),
-        click.option("--kind", "message_kind", type=click.Choice(KINDS), help="Inputs are messages of this kind only."),
-    ):
-        function = option(function)
-    return function
+    prefix_help = "Each input begins with its size, or with API key and version."
+    function = click.option("--prefix", type=click.Choice(("size", "key")), help=prefix_help)(_with_kind(function))
+    function = frames_option((*KINDS, _ANY), frames_help, is_flag=False, flag_value=_ANY)(function)
+    return click.option("--kind", "message_kind", type=click.Choice(KINDS), help=kind_help)(function)
 
 
 def _with_kind(function: F) -> F:
