@@ -61,39 +61,29 @@ def test_a_misspelled_command() -> None:
     assert tagwire_result("frobnicate").stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
 
 
-@pytest.mark.parametrize(("module", "key"), [("jinja2", "about"), ("black", "about"), ("jsonschema", "abuot")])
-def test_a_missing_extra_is_named(tmp_path: Path, module: str, key: str) -> None:
-    """jsonschema is imported only for a spec that is wrong, such as one with the unknown key `abuot`."""
-    specs = tmp_path / "message_specs"
-    specs.mkdir()
-    (specs / "FooRequest.json").write_text(
-        f'{{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none", "{key}": "a test"}}'
-    )
-    # None in sys.modules makes the import fail, as if the module were not installed.
-    script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
-    script += "from tagwire_cli.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tagwire: {module} is not installed; install it with: pip install 'tagwire[generate]'\n"
-
-
-@pytest.mark.parametrize("module", ["pygls", "lsprotocol"])
-def test_the_extra_of_the_language_server_is_named(module: str) -> None:
-    script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'lsp']\n"
-    script += "from tagwire_cli.__main__ import main; main()"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tagwire: {module} is not installed; install it with: pip install 'tagwire[lsp]'\n"
-
-
-def test_the_extra_of_mock_peers_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("module", "words", "extra"),
+    [
+        ("jinja2", ["generate"], "generate"),
+        ("black", ["generate"], "generate"),
+        ("jsonschema", ["validate", "abuot.json"], "generate"),  # loaded only for a spec that is wrong
+        ("pygls", ["lsp"], "lsp"),
+        ("lsprotocol", ["lsp"], "lsp"),
+        ("yaml", ["mock", "serve", "script.yaml"], "mock"),
+    ],
+)
+def test_a_missing_extra_is_named(tmp_path: Path, module: str, words: list[str], extra: str) -> None:
+    spec = '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
+    (tmp_path / "message_specs").mkdir()
+    (tmp_path / "message_specs" / "FooRequest.json").write_text(spec)
+    (tmp_path / "abuot.json").write_text(spec.replace('"type"', '"abuot": "a test", "type"'))
     (tmp_path / "script.yaml").write_text("rules: []\n")
-    script = "import sys; sys.modules['yaml'] = None; sys.argv = ['tagwire', 'mock', 'serve', 'script.yaml']\n"
-    script += "from tagwire_cli.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tagwire: yaml is not installed; install it with: pip install 'tagwire[mock]'\n"
+    # None in sys.modules makes the import fail, as if the module were not installed.
+    script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', *{words}]\n"
+    command = [sys.executable, "-c", script + "from tagwire_cli.__main__ import main; main()"]
+    done = subprocess.run(command, cwd=tmp_path, input="", capture_output=True, text=True, check=False)
+    expected = f"tagwire: {module} is not installed; install it with: pip install 'tagwire[{extra}]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 
 def test_ctrl_c_while_modules_are_imported_has_no_traceback() -> None:

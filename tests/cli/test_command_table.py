@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command import rejected
 from command_paths import COMMAND_PATHS, command_of
 
 from tagwire_cli.app import app
@@ -84,5 +85,4 @@ def test_help_is_the_same_as_the_option(words: list[str]) -> None:
     ],
 )
 def test_help_of_nothing(words: list[str], text: str) -> None:
-    done = CliRunner().invoke(app, ["help", *words], prog_name="tagwire")
-    assert (done.exit_code, done.stdout) == (2, "") and text in done.stderr
+    rejected(CliRunner().invoke(app, ["help", *words], prog_name="tagwire"), text, code=2)

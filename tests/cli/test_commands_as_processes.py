@@ -40,18 +40,6 @@ def test_the_package_runs_as_the_command() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (code, same.stdout, same.stderr)
 
 
-def test_bad_data_leaves_standard_output_empty() -> None:
-    result = run("decode", "LeaveGroupRequest", "0", stdin=LEAVE_V0[:5])
-    assert (result.returncode, result.stdout) == (1, b"")
-    assert b"member_id at byte 5" in result.stderr
-
-
-def test_wrong_usage_and_bad_data_have_different_exit_codes() -> None:
-    assert run("decode", "LeaveGroupRequest").returncode == 2
-    assert run("decode", "LeaveGroupRequest", "0", "--nosuch").returncode == 2
-    assert run("nosuch").returncode == 2
-
-
 def test_closed_standard_input_has_a_clear_error() -> None:
     script = f"exec {sys.executable} -m tagwire_cli decode LeaveGroupRequest 0 <&-"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)

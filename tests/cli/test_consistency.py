@@ -54,8 +54,8 @@ mock serve {file}
 def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     done = tagwire_result(*line.format(file=missing, out=tmp_path / "out").split())
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"tagwire: {missing} can't be read: No such file or directory\n"
+    expected = f"tagwire: {missing} can't be read: No such file or directory\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", expected)
     assert not (tmp_path / "out").exists()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import jsonschema
 import pytest
-from command import tagwire_result
+from command import rejected, tagwire_result
 from command_paths import COMMAND_PATHS, command_of
 from jsonschema.exceptions import best_match
 from spec_projects import edit_spec, make_project, write_spec
@@ -178,10 +178,7 @@ def test_the_schema_of_scripts_is_for_editors() -> None:
 @pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])
 def test_output_without_a_schema(words: list[str]) -> None:
     done = tagwire_result("json-schema", *words)
-    assert (done.exit_code, done.stdout) == (
-        2,
-        "",
-    ) and "has no JSON Schema; commands with one: validate" in done.stderr
+    rejected(done, "has no JSON Schema; commands with one: validate", code=2)
 
 
 def objects_of(schema: Any) -> Iterator[dict[str, Any]]:

@@ -10,13 +10,19 @@ from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
 
-__all__ = ["tagwire_outcome", "tagwire_process", "tagwire_result"]
+__all__ = ["rejected", "tagwire_outcome", "tagwire_process", "tagwire_result"]
 
 
 def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int | None = None) -> Result:
     result = CliRunner().invoke(app, [str(word) for word in words], input=stdin)
     assert code is None or result.exit_code == code, result.output
     return result
+
+
+def rejected(result: Result, *texts: str, code: int, stdout: str = "") -> None:
+    """Check that a command ended with this exit status and this output, and that its errors contain all texts."""
+    assert (result.exit_code, result.stdout) == (code, stdout), result.output
+    assert all(text in result.stderr for text in texts) and "Traceback" not in result.stderr, result.stderr
 
 
 def tagwire_outcome(*words: object, stdin: str | bytes | None = None) -> tuple[int, str, str]:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from command import rejected
 from command import tagwire_result as run
 
 import tagwire_messages as messages
@@ -38,20 +39,14 @@ def test_lengths_are_made_to_fit() -> None:
     ],
 )
 def test_rejected_input(stdin: bytes, message: str) -> None:
-    result = run("assemble", stdin=stdin)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(message)
+    rejected(run("assemble", stdin=stdin), message, code=1)
 
 
 def test_input_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_cli.commands.assemble._MOST_BYTES", 1 << 20)
-    result = run("assemble", "/dev/zero")
-    assert (result.exit_code, result.stdout_bytes) == (1, b"")
-    assert result.stderr.startswith(
-        "tagwire: annotated bytes: line 1: the input is longer than the limit of 1 MiB; assemble"
-    )
+    text = "tagwire: annotated bytes: line 1: the input is longer than the limit of 1 MiB; assemble"
+    rejected(run("assemble", "/dev/zero"), text, code=1)
 
 
 def test_nothing() -> None:
-    result = run("assemble", stdin=b"")
-    assert (result.exit_code, result.stdout_bytes) == (0, b"")
+    assert run("assemble", stdin=b"", code=0).stdout_bytes == b""

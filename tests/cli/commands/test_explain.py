@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import tagwire_result
+from command import rejected, tagwire_result
 
 import tagwire_messages as messages
 from tagwire.explain.text import parse_annotated
@@ -135,15 +135,7 @@ def test_request_of_a_version_that_does_not_exist_shows_its_header() -> None:
     ],
 )
 def test_wrong_usage(words: list[str], text: str) -> None:
-    result = run(*words)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert text in result.stderr
-
-
-def test_missing_file() -> None:
-    result = run("LeaveGroupRequest", "0", "nosuch.bin")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "nosuch.bin can't be read: No such file" in result.stderr
+    rejected(run(*words), text, code=2)
 
 
 def produce(data: bytes, *, is_framed: bool = True) -> bytes:

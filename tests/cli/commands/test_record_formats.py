@@ -106,12 +106,6 @@ def test_collide_needs_designs_that_it_can_judge() -> None:
         assert (code, out) == (2, b"") and message in " ".join(err.split())
 
 
-@pytest.mark.parametrize("rule", ["TL01", "TL24", "TW001"])
-def test_rules_are_explained(rule: str) -> None:
-    code, out, _ = run("rule", rule)
-    assert code == 0 and out.decode().startswith(rule)
-
-
 @pytest.mark.parametrize("rule", ["tl2", "TW6008", "TWL999"])
 def test_an_unknown_rule(rule: str) -> None:
     code, _, err = run("rule", rule)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import rejected
 from command import tagwire_result as run
 from network_packets import sized
 
@@ -158,9 +159,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
 
 @pytest.mark.parametrize(("words", "stdin", "status", "text"), REJECTED)
 def test_rejected_input(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
-    done = run(*words, stdin=stdin)
-    assert (done.exit_code, done.stdout) == (status, ""), done.output
-    assert text in done.stderr
+    rejected(run(*words, stdin=stdin), text, code=status)
 
 
 UNKNOWN_LOGIN = LOGIN[:2] + b"\0\x09" + LOGIN[4:]

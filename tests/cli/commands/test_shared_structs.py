@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command import tagwire_result as run
 from shapes import LINE, POINT, make_shapes
+from spec_projects import commit
 
 
 @pytest.fixture
@@ -81,10 +82,7 @@ def test_lock_needs_no_other_file(project: Path) -> None:
 
 
 def test_against_a_revision(project: Path) -> None:
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", "init", "-q"], check=True)
-    subprocess.run(["git", "add", "specs"], check=True)
-    subprocess.run([*git, "commit", "-qm", "Shapes"], check=True)
+    commit(project)
     edit("specs/Line.json", '"To"', '"Until"')
     for path in ([], ["specs/PlaceResponse.json"]):
         findings = json.loads(run("breaking", "--against", "HEAD", "--json", *path).stdout)

@@ -1,15 +1,14 @@
 import gzip
 import json
 import re
-import struct
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from command import tagwire_result
-from network_packets import Segment, pcap
+from command import rejected, tagwire_result
+from network_packets import Segment, pcap, sized
 from terminal import on_terminal
 
 import tagwire_messages as messages
@@ -24,10 +23,6 @@ EQUAL = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id
 
 
 run = partial(tagwire_result, "explain")
-
-
-def sized(*frames: bytes) -> bytes:
-    return b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
 
 
 @pytest.mark.parametrize("stdin", [REQUEST, REQUEST.hex(), REQUEST.hex(" ") + "\n", repr(REQUEST)])
@@ -64,13 +59,9 @@ def test_bytes_that_match_no_message() -> None:
     assert "no message matches all of these bytes" in run("--guess", stdin=b"\xfe" * 50, code=1).stderr
 
 
-def test_no_bytes() -> None:
-    assert run("--guess", stdin=b"", code=1).stderr.startswith("tagwire: the input is empty; ")
-
-
-def test_no_frames() -> None:
-    for words in (["--frames", "--request"], ["--capture"]):
-        assert run(*words, stdin=b"", code=1).stderr.startswith("tagwire: the input is empty; ")
+@pytest.mark.parametrize("words", ["--guess", "--frames --request", "--capture"])
+def test_no_bytes(words: str) -> None:
+    assert run(*words.split(), stdin=b"", code=1).stderr.startswith("tagwire: the input is empty; ")
 
 
 def test_json() -> None:
@@ -187,15 +178,13 @@ def test_file_that_is_not_a_capture(data: bytes) -> None:
     ],
 )
 def test_wrong_usage(words: list[str], text: str) -> None:
-    result = run(*words, stdin=REQUEST)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert text in result.stderr
+    rejected(run(*words, stdin=REQUEST), text, code=2)
 
 
 @pytest.mark.parametrize("only", ["", "x", "1-x", "-1", "1,,2"])
 def test_no_numbers_of_frames(only: str) -> None:
     result = run("--frames", "--request", "--only", only, stdin=sized(REQUEST))
-    assert (result.exit_code, result.stdout) == (2, "") and "is not a list of frames such as 1,4-6" in result.stderr
+    rejected(result, "is not a list of frames such as 1,4-6", code=2)
 
 
 def test_frames_that_do_not_exist() -> None:
