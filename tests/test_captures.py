@@ -26,8 +26,12 @@ def read() -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
+def digest_of(row: dict[str, Any]) -> str:
+    return hashlib.sha256((row["dir"] + row["hex"]).encode()).hexdigest()
+
+
 def is_fault(row: dict[str, Any]) -> bool:
-    return hashlib.sha256((row["dir"] + row["hex"]).encode()).hexdigest() in FAULTS
+    return digest_of(row) in FAULTS
 
 
 ALL = list(read())
@@ -110,10 +114,6 @@ class Fault(NamedTuple):
 def recorded(text: str) -> bytes:
     [row] = [row for row in ALL if is_fault(row) and text in FAULTS[digest_of(row)]]
     return bytes.fromhex(row["hex"])
-
-
-def digest_of(row: dict[str, Any]) -> str:
-    return hashlib.sha256((row["dir"] + row["hex"]).encode()).hexdigest()
 
 
 REJECTED = [

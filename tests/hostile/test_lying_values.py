@@ -67,9 +67,7 @@ class Growing(int):
         self.records.append(Record())
         return True
 
-    def __ge__(self, other: object) -> bool:
-        self.records.append(Record())
-        return True
+    __ge__ = __le__
 
 
 def test_a_list_that_grows_while_it_is_written() -> None:

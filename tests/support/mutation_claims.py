@@ -6,7 +6,7 @@
 import sys
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 from typing import Any, cast
@@ -35,22 +35,20 @@ def _plan(cls: type[Message], version: int) -> Any:
     return None if Plan is None else Plan(layout_of(cls, version))
 
 
-def _natively(cls: type[Message], version: int, data: bytes) -> Iterator[Way]:
+def _ways(cls: type[Message], version: int, data: bytes) -> Iterator[Way]:
+    """Decode with the interpreter, and then with the native engine if it is installed."""
+    layout = layout_of(cls, version)
+    readers: dict[str, Callable[[], Any]] = {
+        "interpreter": lambda: reader.decode(layout, data, whole=True, strict=True, limits=_LIMITS)[0]
+    }
     plan = _plan(cast(Any, cls), version)
-    if plan is None:
-        return
-    try:
-        yield "native", plan.decode(data), None
-    except DecodeError as error:
-        yield "native", None, error
-
-
-def _by_layout(cls: type[Message], version: int, data: bytes) -> Way:
-    try:
-        value, _ = reader.decode(layout_of(cls, version), data, whole=True, strict=True, limits=_LIMITS)
-    except DecodeError as error:
-        return "interpreter", None, error
-    return "interpreter", value, None
+    if plan is not None:
+        readers["native"] = lambda: plan.decode(data)
+    for name, read in readers.items():
+        try:
+            yield name, read(), None
+        except DecodeError as error:
+            yield name, None, error
 
 
 def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
@@ -66,7 +64,7 @@ def broken_claims(mutation: Mutation) -> list[str]:
     A mutation claims that its bytes are valid, or that decoding them raises a certain error.
     """
     cls, version = mutation.message, mutation.version
-    outcomes = [_by_layout(cls, version, mutation.data), *_natively(cls, version, mutation.data)]
+    outcomes = list(_ways(cls, version, mutation.data))
     found = []
     if len({str(error) for _, _, error in outcomes}) > 1 or any(value != outcomes[0][1] for _, value, _ in outcomes):
         found.append("the engines differ")

@@ -11,7 +11,11 @@ from pathlib import Path
 __all__ = ["at_terminal", "on_terminal", "screen"]
 
 _UNSET = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
-_USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
+_COMMAND = [sys.executable, "-m", "tagwire_cli"]
+
+
+def _environment(**changes: str) -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key not in _UNSET} | {"TERM": "xterm-256color"} | changes
 
 
 def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **environment: str) -> tuple[int, str]:
@@ -20,10 +24,9 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
     If `stdout` is given, standard output goes to this file.
     """
     master, slave = pty.openpty()
-    env = {key: value for key, value in os.environ.items() if key not in _UNSET} | _USUAL | environment
+    env = _environment(**{"COLUMNS": "200"} | environment)
     out = slave if stdout is None else os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    command = [sys.executable, "-m", "tagwire_cli", *words]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=slave, env=env)
+    process = subprocess.Popen([*_COMMAND, *words], stdin=subprocess.PIPE, stdout=out, stderr=slave, env=env)
     for descriptor in {slave, out}:
         os.close(descriptor)
     assert process.stdin is not None
@@ -38,9 +41,8 @@ def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tupl
     """Run a command on a terminal. Send `keys` when `seen` appears. Return exit code and output."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
-    env = {key: value for key, value in os.environ.items() if key not in _UNSET} | {"TERM": "xterm-256color"}
-    command = [sys.executable, "-m", "tagwire_cli", *words]
-    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env | environment)
+    env = _environment(**environment)
+    process = subprocess.Popen([*_COMMAND, *words], stdin=slave, stdout=slave, stderr=slave, env=env)
     os.close(slave)
     shown = b""
     while seen.encode() not in shown and (more := _some(master)):
