@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tagwire.wire.compression import CODEC_NAMES
+from tagwire_cli.arguments.options import option_group
 from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.paths import InputPath
 
@@ -114,34 +115,26 @@ def _with_formats(function: F) -> F:
     return cast(F, called)
 
 
-def output_options(function: F) -> F:
-    """Add the options `--output` and `--resume`, for commands that write whole partitions."""
-    for option in (
-        click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
-        click.option(
-            *("--output", "output"),
-            required=True,
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            help="Write the partitions to this folder.",
-        ),
-    ):
-        function = option(function)
-    return function
+output_options = option_group(
+    click.option(
+        *("--output", "output"),
+        required=True,
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Write the partitions to this folder.",
+    ),
+    click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
+)
+"""Adds the options `--output` and `--resume`, for commands that write whole partitions."""
 
-
-def conversion_options(function: F) -> F:
-    """Add the options that set the codec and the maximum size of new batches."""
-    codecs = click.Choice(CODEC_NAMES)
-    for option in (
-        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
-        click.option(
-            "--batch-bytes", type=click.IntRange(1), metavar="N", help="Make batches of up to N bytes, uncompressed."
-        ),
-        click.option("--codec", type=codecs, help="The compression of batches; default: unchanged."),
-    ):
-        function = option(function)
-    return function
+conversion_options = option_group(
+    click.option("--codec", type=click.Choice(CODEC_NAMES), help="The compression of batches; default: unchanged."),
+    click.option(
+        "--batch-bytes", type=click.IntRange(1), metavar="N", help="Make batches of up to N bytes, uncompressed."
+    ),
+    click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
+)
+"""Adds the options that set the codec and the maximum size of new batches."""
 
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
@@ -149,23 +142,25 @@ def new_format_option(**more: Any) -> Callable[[F], F]:
     return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 
-def whatif_options(function: F) -> F:
-    """Add the options that `tagwire whatif` shares with `tagwire spark whatif`."""
-    against_help = "The format to compare with; default: the format of each batch."
-    page = click.Path(path_type=Path, dir_okay=False)
-    for option in (
-        format_option,
-        click.option("--json", "as_json", is_flag=True, help="Print JSON, with every kind of batch."),
-        click.option(
-            "--top", default=20, show_default=True, metavar="N", help="Number of topics in the table and on the page."
-        ),
-        click.option("--html", type=page, metavar="FILE", help="Write an HTML page with plots."),
-        conversion_options,
-        click.option("--against", metavar="FORMAT", type=FormatName(), help=against_help),
-        new_format_option(required=True, help="The new format."),
-    ):
-        function = option(function)
-    return function
+whatif_options = option_group(
+    new_format_option(required=True, help="The new format."),
+    click.option(
+        "--against",
+        metavar="FORMAT",
+        type=FormatName(),
+        help="The format to compare with; default: the format of each batch.",
+    ),
+    conversion_options,
+    click.option(
+        "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page with plots."
+    ),
+    click.option(
+        "--top", default=20, show_default=True, metavar="N", help="Number of topics in the table and on the page."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON, with every kind of batch."),
+    format_option,
+)
+"""Adds the options that `tagwire whatif` shares with `tagwire spark whatif`."""
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:

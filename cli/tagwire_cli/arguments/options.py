@@ -55,6 +55,17 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
+def option_group(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Combine decorators that add options into one decorator. The help lists the options in this order."""
+
+    def add(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
 def package_option(function: F) -> F:
     """Add the option `--package`. Pass its value to `tagwire_cli.arguments.packages.find_registry`."""
     return click.option(

@@ -52,14 +52,13 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
     from tagwire_generator.evolution.check import Baseline
     from tagwire_generator.evolution.lock import read_lock
     from tagwire_generator.evolution.spec_sources import GitError, NotAtRevisionError, SpecReader, specs_at
-    from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(folder)
     found: list[Baseline] = []
     if spec_set is not None and spec_set.lock is not None and spec_set.lock.exists():
         found.append(read_lock(spec_set.lock).baseline())
     if revision is not None:
-        options = SpecOptions() if spec_set is None else spec_set.options
+        options = settings.options_of(folder)
         try:
             others = [each for each in (spec_set.sources if spec_set else ()) if each != folder.resolve()]
             shared = [each for other in others for each in specs_at(revision, other)]

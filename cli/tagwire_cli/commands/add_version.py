@@ -3,11 +3,12 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tagwire.text_format import suggestion, whole_number
+from tagwire_cli.arguments.options import option_group
 from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say, say_patch
 
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from tagwire_generator.project.settings import Settings
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-_OPTIONS: Final = (
+_field_options = option_group(
     click.option("--field", "name", metavar="NAME", help="Add a field with this name."),
     click.option("--type", "type_", metavar="TYPE", help="The type of the field: int32, []string, a common struct."),
     click.option(
@@ -40,13 +38,7 @@ _OPTIONS: Final = (
     click.option("--against", "revision", metavar="REV", help="Also treat this git revision as released."),
     click.option("--dry-run", is_flag=True, help="Write nothing; print a unified diff of the changes."),
 )
-
-
-def _field_options(function: F) -> F:
-    """Add the options for a new field, and the options `--against` and `--dry-run`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""Adds the options for a new field, and the options `--against` and `--dry-run`."""
 
 
 @click.command("add-version")
@@ -119,7 +111,6 @@ def _edit(
     dry_run: bool,
 ) -> None:
     """Change a message's spec: plan the changes with `planned`, write them unless `dry_run` is set, and report them."""
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import load_project
 
@@ -131,7 +122,7 @@ def _edit(
         path,
         _files(settings, path),
         field,
-        options=spec_set.options if spec_set else SpecOptions(),
+        options=settings.options_of(path.parent),
         released=released_in(settings, path.parent if spec_set is None else spec_set.specs, revision),
     )
     if not dry_run:

@@ -162,14 +162,6 @@ def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
     return found
 
 
-def options_for(settings: "Settings", path: Path) -> "SpecOptions":
-    """Return the options of the spec set that contains a path, or the default options if no set contains it."""
-    from tagwire_generator.project.options import SpecOptions
-
-    spec_set = settings.set_of(path)
-    return spec_set.options if spec_set else SpecOptions()
-
-
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
     """Return the header specs in the spec set (or the folder) of a single spec, or {} if `path` is a folder."""
     from tagwire_generator.evolution.spec_sources import SpecData
@@ -181,7 +173,7 @@ def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping
     folders = [path.parent] if spec_set is None else [spec_set.specs, *spec_set.specs.iterdir()]
     paths = [folder / f"{name}.json" for folder in folders for name in HEADER_NAMES.values()]
     files = [SpecData(str(path), "", path.read_bytes()) for path in paths if path.is_file()]
-    return reader.read(files, options_for(settings, path)).specs
+    return reader.read(files, settings.options_of(path)).specs
 
 
 def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Path) -> "Check":
@@ -189,7 +181,7 @@ def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Pa
 
     if old.is_dir() != new.is_dir():
         raise click.UsageError(f"{old} and {new} must both be specs or both be folders of specs")
-    options = options_for(settings, new)
+    options = settings.options_of(new)
     now = read_path(settings, reader, new, options)
     headers = _headers(settings, reader, new)
     return Check(
@@ -205,7 +197,7 @@ def _against_revision(
 
     checks: list[Check] = []
     for path in dict.fromkeys(paths) or _sets(settings):
-        options = options_for(settings, path)
+        options = settings.options_of(path)
         try:
             neighbors = [each for folder in _neighboring_folders(settings, path) for each in specs_at(revision, folder)]
             old = reader.read(specs_at(revision, path), options, neighbors)
@@ -226,7 +218,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
-    sources = read_path(settings, reader, path, options_for(settings, path))
+    sources = read_path(settings, reader, path, settings.options_of(path))
     if path.is_file():  # for a single spec, don't report the other messages as removed
         aliases = {alias for spec in sources.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*sources.specs, *sources.invalid, *aliases})

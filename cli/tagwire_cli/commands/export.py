@@ -38,7 +38,6 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
       tagwire export --kafka message_specs --output plain
     """
     from tagwire_generator.editing.kafka_export import export
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import load_project
     from tagwire_generator.project.spec_files import find_specs, spec_data
@@ -49,7 +48,7 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
         spec_set = settings.set_of(folder)
         name = spec_set.source_name if spec_set else str
         specs = [spec_data(each, file=name(each.path)) for each in find_specs(folder)]
-        exported, problems = export(specs, spec_set.options if spec_set else SpecOptions())
+        exported, problems = export(specs, settings.options_of(folder))
         if problems:
             print_problems(problems, err=True)
             raise click.exceptions.Exit(1)

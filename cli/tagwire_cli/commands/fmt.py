@@ -15,7 +15,6 @@ from tagwire_cli.output.tables import write_bytes
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings
 
 
@@ -39,6 +38,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     """
     from tagwire.errors import SpecError
     from tagwire_generator.editing.spec_edit import format_spec
+    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import OutputError, write_all
     from tagwire_generator.project.settings import load_project
 
@@ -49,7 +49,8 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
         # On Windows, git may check files out with CRLF, so keep the file's line endings.
         line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         try:
-            formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=_options(settings, name))
+            options = SpecOptions() if name == STDIN else settings.options_of(Path(name))
+            formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=options)
             formatted = formatted.replace("\n", line_end)
             if name != STDIN and formatted != text and not (check or diff):
                 write_all({Path(name): formatted})
@@ -111,10 +112,3 @@ def _decoded(data: bytes, name: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SpecError(f"{name}: byte {error.start} is not valid UTF-8; save the file as UTF-8", file=name) from None
-
-
-def _options(settings: "Settings", name: str) -> "SpecOptions":
-    from tagwire_generator.project.options import SpecOptions
-
-    spec_set = None if name == STDIN else settings.set_of(Path(name))
-    return spec_set.options if spec_set else SpecOptions()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.commands.breaking import options_for, read_path
+from tagwire_cli.commands.breaking import read_path
 from tagwire_cli.output.diagnostics import finding_text, findings_summary, print_findings
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import InputPath
@@ -104,7 +104,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     from tagwire_generator.evolution.lock import read_lock, updated_lock
     from tagwire_generator.evolution.spec_sources import SpecReader
 
-    options = options_for(settings, specs)
+    options = settings.options_of(specs)
     sources = read_path(settings, SpecReader(), specs, options)
     old = read_lock(file) if file.is_file() and not forget else None
     check = Check(old.baseline() if old else Baseline(), sources)

@@ -82,8 +82,7 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
     """Return the options of the spec set that contains the path `name`, plus the options of `--allow-...` flags."""
     from tagwire_generator.project.options import SpecOptions
 
-    spec_set = None if name == STDIN else settings.set_of(Path(name))
-    options = spec_set.options if spec_set else SpecOptions()
+    options = SpecOptions() if name == STDIN else settings.options_of(Path(name))
     return replace(
         options,
         tag_gaps=options.tag_gaps or allowed["allow_tag_gaps"],

@@ -130,6 +130,11 @@ class Settings:
         resolved = path.resolve()
         return next((each for each in self.sets if any(map(resolved.is_relative_to, each.sources))), None)
 
+    def options_of(self, path: Path) -> SpecOptions:
+        """Return the options of the set that contains a path, or the default options if there is none."""
+        spec_set = self.set_of(path)
+        return spec_set.options if spec_set else SpecOptions()
+
 
 def load_project() -> Settings:
     """Read the settings of the project around the working directory. Raises SettingsError as `load` does."""

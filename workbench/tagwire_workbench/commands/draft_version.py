@@ -49,7 +49,6 @@ def command(
       tagwire draft-version kafka_2_4_1 --only-new --output message_specs/drafts/kip482_rpcs
       tagwire draft-version plain_specs --in-place
     """
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import load_project
     from tagwire_workbench.draft_version import plan_drafts
 
@@ -58,13 +57,12 @@ def command(
     if only_new and in_place:
         raise click.UsageError("with --in-place, --only-new would remove all older versions; use --output instead")
     settings = load_project()
-    spec_set = settings.set_of(folder)
     target = output or folder
     plan = plan_drafts(
         folder,
         target,
         only_new=only_new,
-        options=spec_set.options if spec_set else SpecOptions(),
+        options=settings.options_of(folder),
         released=released_in(settings, target, revision),
     )
     if not dry_run:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,7 @@ from tagwire_cli.arguments.logs import (
     target_of,
     work_of,
 )
-from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of, option_group
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line, write_line
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from tagwire.records import Record
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _ROUNDS = 3
 _COLUMNS = (
     TableColumn("file", style="cyan"),
@@ -42,7 +40,7 @@ _REASONS = (TableColumn("records", is_number=True), TableColumn("now"), TableCol
 
 
 _NUMBER = click.IntRange(0)
-_RULES = (
+rule_options = option_group(
     click.option("--now", type=_NUMBER, metavar="MS", help="The time in milliseconds since 1970; default: now."),
     click.option(
         "--delete-retention-ms",
@@ -80,14 +78,7 @@ _RULES = (
     ),
     click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
-"""The options whose values become attributes of `tagwire.log.compaction.Compaction`."""
-
-
-def rule_options(function: F) -> F:
-    """Add the options that set compaction rules. Each option is named after an attribute of `Compaction`."""
-    for option in reversed(_RULES):
-        function = option(function)
-    return function
+"""Adds the options that set compaction rules. Each is named after an attribute of `Compaction`."""
 
 
 @click.command("compact")
