@@ -8,6 +8,26 @@ import pyarrow as pa
 
 from tagwire import log
 
+PARTITIONS = (
+    "kafka0.8/alpha-b0.8-compact-none-0",
+    "kafka0.8/__consumer_offsets-0",
+    "kafka0.9/__consumer_offsets-0",
+    "kafka0.11/alpha-b0.11-compact-gzip-0",
+    "kafka28/__transaction_state-1",
+    "kafka28/alpha-m0-segs-0",
+    "kafka28/alpha-m1-compact-lz4-0",
+    "kafka28/alpha-upgrade2-0",
+    "kafka4/__cluster_metadata-0",
+    "kafka4/__consumer_offsets-1",
+    "kafka4/__share_group_state-1",
+    "kafka4/__transaction_state-0",
+    "kafka4/alpha-compact-horizon-0",
+    "kafka4/alpha-compact-txn-0",
+    "kafka4/alpha-delrec-0",
+    "kafka4/alpha-txn-many-0",
+)
+"""Logs that brokers of several versions have written."""
+
 MESSAGES = ("v0", "v1", "kip82-int", "kip82-int-signed", "kip87", "kip82-int+kip87")
 """Formats without batches."""
 

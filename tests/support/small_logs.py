@@ -9,11 +9,11 @@ import google_crc32c
 from tagwire.records import RecordBatch
 
 
-def write_segment(folder: Path, *batches: bytes | RecordBatch, base: int = 0) -> Path:
+def write_segment(folder: Path, *batches: bytes | bytearray | RecordBatch, base: int = 0) -> Path:
     """Write a segment to a partition folder, which is created if necessary. Return the segment's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{base:020}.log"
-    path.write_bytes(b"".join(each if isinstance(each, bytes) else each.encode() for each in batches))
+    path.write_bytes(b"".join(each.encode() if isinstance(each, RecordBatch) else each for each in batches))
     return path
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from log_rows import ROWS, found, plain
 from record_damage import damaged, records_for
+from small_logs import write_segment
 
 from tagwire import Limits, log
 from tagwire.arrow import ColumnError
@@ -62,10 +63,9 @@ def test_damage_of_formats_that_are_found_out(name: str, tmp_path: Path) -> None
 
 
 def test_headers_are_read_without_their_checksum(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     data = bytearray(build([Record(0, 5, b"k", b"v")], "v2").encode())
     data[-1] ^= 1
-    path.write_bytes(data)
+    path = write_segment(tmp_path, data)
     assert len(found(path, level="batch")) == 1
     with pytest.raises(log.LogError, match="crc at byte 17"):
         list(log.columns(path))
@@ -77,9 +77,8 @@ def test_headers_are_read_without_their_checksum(tmp_path: Path) -> None:
 
 
 def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     batch = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], "v2").encode()
-    path.write_bytes(batch + batch[:-1])
+    path = write_segment(tmp_path, batch + batch[:-1])
     rows = []
     with pytest.raises(log.LogError) as raised:
         for array in log.columns(path, ["offset"]):
@@ -91,11 +90,10 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ROWS)
 def test_skipping(level: str, tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
     # level=batch doesn't verify checksums, so the cut must be inside the length field to be detected.
     cut = 30 if level == "record" else 10
-    path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
+    path = write_segment(tmp_path, batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")
     name = "offset" if level == "record" else "base_offset"
     assert [row[name] for row in plain(pa.table(columns))] == [0, 2, 3]
@@ -109,8 +107,7 @@ def test_records_before_an_error_are_returned(tmp_path: Path) -> None:
     right = [Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")]
     data = build(right, "v2")
     wrong = data.replace(base_offset=2, count=3).encode()
-    path = tmp_path / "segment"
-    path.write_bytes(data.encode() + wrong + data.replace(base_offset=4).encode())
+    path = write_segment(tmp_path, data, wrong, data.replace(base_offset=4))
     columns = log.columns(path, errors="skip")
     assert [row["offset"] for row in plain(pa.table(columns))] == [0, 1, 4, 5]
     (left_out,) = columns.skipped
@@ -118,9 +115,8 @@ def test_records_before_an_error_are_returned(tmp_path: Path) -> None:
 
 
 def test_numbers_that_no_column_can_hold(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(
-        build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], "v2").replace(base_offset=2**63 - 1).encode()
+    path = write_segment(
+        tmp_path, build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], "v2").replace(base_offset=2**63 - 1)
     )
     with pytest.raises(log.LogError, match=f"{2**63}, expected a 64-bit number"):
         list(log.columns(path))
@@ -130,9 +126,8 @@ def test_numbers_that_no_column_can_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("count", [-1, -(2**31), 1, 3])
 def test_wrong_record_count(name: str, codec: str, count: int, tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     right = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], name, compression=codec)
-    path.write_bytes(right.encode() + right.replace(count=count).encode())
+    path = write_segment(tmp_path, right, right.replace(count=count))
     expected = verdict(path, name)
     assert expected[1] is not None
     assert verdict_of_columns(path, name) == expected
@@ -146,9 +141,8 @@ def test_wrong_record_count(name: str, codec: str, count: int, tmp_path: Path) -
 def test_overflows_matter_in_requested_columns_only(
     change: dict[str, int], level: str, errors: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "segment"
     right = build([Record(1, 7, b"k", b"v"), Record(2, 5, b"k", b"v"), Record(3, 9, b"k", b"v")], "v2")
-    path.write_bytes(right.encode() + right.replace(**change).encode() + right.encode())
+    path = write_segment(tmp_path, right, right.replace(**change), right)
     numbers = dict(enumerate(wide(path, level)))
     wrong = {
         row for row, values in numbers.items() if not all(-(2**63) <= (each or 0) < 2**63 for each in values.values())
@@ -188,9 +182,8 @@ def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
     ids=str,
 )
 def test_limits(limits: Limits, expected: str, tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     batch = build([Record(n, 5, b"k", bytes(1000), [("h", b"")]) for n in range(3)], "v2", compression="gzip")
-    path.write_bytes(batch.encode())
+    path = write_segment(tmp_path, batch)
     with pytest.raises(log.LogError, match=expected):
         list(log.columns(path, limits=limits))
 
@@ -200,8 +193,7 @@ def test_limits(limits: Limits, expected: str, tmp_path: Path) -> None:
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
 def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
+    path = write_segment(tmp_path, build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2"))
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)
 
 
@@ -221,8 +213,7 @@ def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_invalid_options(options: dict[str, Any], error: type[Exception], text: str, tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(b"")
+    (tmp_path / "segment").write_bytes(b"")
     with pytest.raises(error, match=text):
         log.columns(
             tmp_path / options.get("path", "segment"),

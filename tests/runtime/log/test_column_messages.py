@@ -5,6 +5,7 @@ import polars
 import pyarrow as pa
 import pytest
 from log_rows import expected
+from small_logs import write_segment
 
 import tagwire_messages as messages
 from tagwire import UnsupportedVersionError, log
@@ -62,10 +63,9 @@ def test_messages_of_kafkas_own_topics(path: str, name: str, kafka_log: str, log
 
 
 def test_values_in_one_version(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     heartbeats = [messages.HeartbeatResponse(error_code=n).encode(4) for n in range(3)]
     records = [Record(n, 5, None, value) for n, value in enumerate([*heartbeats, None, b"?"])]
-    path.write_bytes(b"".join(build([record], "v2").encode() for record in records))
+    path = write_segment(tmp_path, *(build([record], "v2") for record in records))
     options: dict[str, Any] = {"message": messages.HeartbeatResponse, "version": 4, "fields": ["error_code"]}
     rows = pa.table(log.columns(path, [], errors="skip", **options)).to_pylist()
     assert rows == [{"message": row} for row in ({"error_code": 0}, {"error_code": 1}, {"error_code": 2}, None, None)]
@@ -78,9 +78,8 @@ def test_values_in_one_version(tmp_path: Path) -> None:
 
 
 def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(
-        build([Record(0, 5, messages.registry.encode_record(messages.OffsetCommitKey(), 0), b"\0")], "v2").encode()
+    path = write_segment(
+        tmp_path, build([Record(0, 5, messages.registry.encode_record(messages.OffsetCommitKey(), 0), b"\0")], "v2")
     )
     with pytest.raises(UnsupportedVersionError):
         list(log.columns(path, message=messages.OffsetCommitValue))
@@ -103,7 +102,6 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
     ids=lambda value: "",
 )
 def test_invalid_message_options_are_rejected(options: dict[str, Any], text: str, tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(b"")
+    path = write_segment(tmp_path, b"")
     with pytest.raises(ColumnError, match=text):
         log.columns(path, **options)

@@ -5,8 +5,9 @@ from random import Random
 import polars
 import pyarrow as pa
 import pytest
-from log_rows import ROWS, expected, found, plain, same
+from log_rows import PARTITIONS, ROWS, expected, found, plain, same
 from record_damage import records_for
+from small_logs import write_segment
 
 from tagwire import log
 from tagwire.layout import Array, Bits, Fixed, Item, Layout, Nested, StructLayout
@@ -17,22 +18,6 @@ from tagwire.records import Record, build, format_names, format_of
 from tagwire.wire.types import WIRE_TYPES
 
 CopyOf = Callable[[str], Path]
-PARTITIONS = (
-    "kafka0.8/alpha-b0.8-compact-none-0",
-    "kafka0.8/__consumer_offsets-0",
-    "kafka0.9/__consumer_offsets-0",
-    "kafka0.11/alpha-b0.11-compact-gzip-0",
-    "kafka28/__transaction_state-1",
-    "kafka28/alpha-m0-segs-0",
-    "kafka28/alpha-m1-compact-lz4-0",
-    "kafka28/alpha-upgrade2-0",
-    "kafka4/__cluster_metadata-0",
-    "kafka4/__consumer_offsets-1",
-    "kafka4/alpha-compact-horizon-0",
-    "kafka4/alpha-compact-txn-0",
-    "kafka4/alpha-delrec-0",
-    "kafka4/alpha-txn-many-0",
-)
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
@@ -47,14 +32,13 @@ def test_logs_of_brokers(name: str, level: str, logs: Path) -> None:
 @pytest.mark.parametrize("name", format_names()[:10])
 def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -> None:
     random = Random(name)
-    path = tmp_path / "segment"
     codecs = [codec for codec in ("none", "gzip", "snappy", "lz4", "zstd") if codec in format_of(name).codecs]
     sets = [
         build(records_for(name, random, count), name, compression=codec).encode()
         for codec in codecs
         for count in (1, 2, 7)
     ]
-    path.write_bytes(b"".join(sets))
+    path = write_segment(tmp_path, *sets)
     options = {"level": level, "format": name}
     same(found(path, **options), expected(path, level, name))
     if each_engine == "native":
@@ -93,16 +77,14 @@ def test_formats_similar_to_magic_2(layout: Layout, columns: list[str] | None, t
         Record(4, -1, None, b"v" * 70, (("trace", b"1"), ("é", None))),
         Record(7, 2_000, b"", b"", attributes=-128),
     ]
-    path = tmp_path / "segment"
-    path.write_bytes(build(records, layout).encode())
+    path = write_segment(tmp_path, build(records, layout))
     rows = expected(path, "record", layout)
     same(found(path, columns=columns, format=layout), [{name: row[name] for name in columns or row} for row in rows])
 
 
 def test_v3_is_detected(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
     sets = [build([Record(n, 5, b"k", b"v")], format).encode() for n, format in enumerate(("v3", "v2", "v3", "v1"))]
-    path.write_bytes(b"".join(sets))
+    path = write_segment(tmp_path, *sets)
     assert [row["format"] for row in found(path)] == ["v3", "v2", "v3", "v1"]
     same(found(path), expected(path, "record"))
 
@@ -110,8 +92,7 @@ def test_v3_is_detected(tmp_path: Path) -> None:
 def test_bytes_that_fit_two_formats(tmp_path: Path) -> None:
     """A v2 batch must be read as v2, even if a byte of its leader epoch looks like the magic byte of v3."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
-    path = tmp_path / "segment"
-    path.write_bytes(batch.encode() * 3)
+    path = write_segment(tmp_path, batch.encode() * 3)
     assert [row["partition_leader_epoch"] for row in found(path)] == [0x30000] * 3
     assert len(found(path, level="batch")) == 3
 
@@ -149,16 +130,13 @@ def test_nothing(tmp_path: Path) -> None:
 
 
 def test_zeros_after_the_data(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode() + bytes(1000))
+    path = write_segment(tmp_path, build([Record(0, 5, b"k", b"v")], "v2"), bytes(1000))
     assert len(found(path)) == len(found(path, level="batch")) == 1
 
 
 def test_batches_that_compaction_has_emptied(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(
-        build([], "v2", base_offset=3, last_offset=9).encode() + build([Record(10, 5, b"", b"")], "v2").encode()
-    )
+    emptied = build([], "v2", base_offset=3, last_offset=9)
+    path = write_segment(tmp_path, emptied, build([Record(10, 5, b"", b"")], "v2"))
     assert [row["offset"] for row in found(path)] == [10]
     assert [(row["base_offset"], row["count"]) for row in found(path, level="batch")] == [(3, 0), (10, 1)]
 
@@ -180,8 +158,7 @@ def test_arrays_end_within_batches(name: str, logs: Path) -> None:
 
 def test_arrays_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, each_engine: str) -> None:
     monkeypatch.setattr(column_stream, "_BYTES", 1000)
-    path = tmp_path / "segment"
-    path.write_bytes(b"".join(build([Record(n, 5, b"", bytes(400))], "v2").encode() for n in range(10)))
+    path = write_segment(tmp_path, *(build([Record(n, 5, b"", bytes(400))], "v2") for n in range(10)))
     assert [len(array) for array in log.columns(path)] == [3, 3, 3, 1]
 
 
@@ -207,8 +184,7 @@ def test_the_type_is_known_before(logs: Path) -> None:
 
 
 def test_a_consumer_sees_the_error_as_text(tmp_path: Path) -> None:
-    path = tmp_path / "segment"
-    path.write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode()[:-1] + b"?")
+    path = write_segment(tmp_path, build([Record(0, 5, b"k", b"v")], "v2").encode()[:-1] + b"?")
     with pytest.raises(pa.ArrowInvalid, match="crc at byte 17"):
         pa.table(log.columns(path))
 

@@ -7,6 +7,7 @@ from struct import pack
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from small_logs import write_segment
 
 from tagwire.log import Segment
 from tagwire.log.file_bytes import JUMP
@@ -78,8 +79,7 @@ def test_native_search(batches: Positions, offset: int, ending: str) -> None:
 def test_index_never_changes_the_position(
     tmp_path_factory: pytest.TempPathFactory, batches: Positions, offset: int, index: str
 ) -> None:
-    path = tmp_path_factory.mktemp("t") / f"{0:020}.log"
-    path.write_bytes(encoded(batches))
+    path = write_segment(tmp_path_factory.mktemp("t"), encoded(batches))
     moved = 7 if index == "inside" else 0
     entries = [pack(">ii", batch.last_offset, position + moved) for position, batch in batches[1:]]
     if index == "late":
@@ -97,8 +97,7 @@ def test_small_segments_need_no_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, lookups: list[str]
 ) -> None:
     batches = in_a_row(made("v2", 0, 2, 5), made("v2", 2, 2, 5))
-    path = tmp_path / f"{0:020}.log"
-    path.write_bytes(encoded(batches).ljust(size, b"\0"))
+    path = write_segment(tmp_path, encoded(batches).ljust(size, b"\0"))
     path.with_suffix(".index").write_bytes(pack(">ii", 3, batches[1][0]))
     asked: list[str] = []
     segment, sibling = Segment(path), Segment.sibling

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
+from log_rows import PARTITIONS
 from small_logs import sealed, write_segment
 from tiered_logs import TOPIC_ID, tiered
 
@@ -14,24 +15,6 @@ from tagwire.log.scan import Scan
 from tagwire.log.verify import verify_partition
 from tagwire.records import FormatError, Record, build
 
-PARTITIONS = (
-    "kafka0.8/alpha-b0.8-compact-none-0",
-    "kafka0.8/__consumer_offsets-0",
-    "kafka0.9/__consumer_offsets-0",
-    "kafka0.11/alpha-b0.11-compact-gzip-0",
-    "kafka28/__transaction_state-1",
-    "kafka28/alpha-m0-segs-0",
-    "kafka28/alpha-m1-compact-lz4-0",
-    "kafka28/alpha-upgrade2-0",
-    "kafka4/__cluster_metadata-0",
-    "kafka4/__consumer_offsets-1",
-    "kafka4/__share_group_state-1",
-    "kafka4/__transaction_state-0",
-    "kafka4/alpha-compact-horizon-0",
-    "kafka4/alpha-compact-txn-0",
-    "kafka4/alpha-delrec-0",
-    "kafka4/alpha-txn-many-0",
-)
 Truth = dict[str, list[dict[str, Any]]]
 CopyOf = Callable[[str], Path]
 
