@@ -15,8 +15,7 @@ from tagwire.message.field_table import FieldRow, OptionalFields
 from tagwire.message.record_format import Framing, RecordFormat
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.defaults import map_keys
-from tagwire_generator.model.framing_rules import fields_before, first_uses
-from tagwire_generator.model.framing_spec import REST, BitsSpec
+from tagwire_generator.model.record_format_spec import REST, BitsSpec, fields_before, first_uses
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.model.struct_spec import StructGraph

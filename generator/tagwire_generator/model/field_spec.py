@@ -7,8 +7,12 @@ from typing import Final
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, field_violations, implicit_default
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
-from tagwire_generator.model.record_format_spec import RecordFormats, record_format_violations
+from tagwire_generator.model.record_format_spec import (
+    FramingSpec,
+    RecordFormats,
+    framing_violations,
+    record_format_violations,
+)
 from tagwire_generator.model.register_spec import RegisterSpec, enum_violations
 from tagwire_generator.model.spec_names import NAME_RULE, is_name, semantic_violations
 from tagwire_generator.problems import Violation, enforce, named, quoted

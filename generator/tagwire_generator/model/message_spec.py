@@ -7,9 +7,7 @@ from typing import Any, Literal
 from tagwire.versions import NONE, StructVersions, Versions
 from tagwire.wire.types import IntegerType
 from tagwire_generator.model.defaults import value_violations
-from tagwire_generator.model.field_rules import field_violations
 from tagwire_generator.model.field_spec import FieldSpec
-from tagwire_generator.model.framing_rules import framing_violations
 from tagwire_generator.model.import_spec import JUDGED_IN_USERS, ImportSpec
 from tagwire_generator.model.message_rules import (
     Kind,
@@ -18,10 +16,10 @@ from tagwire_generator.model.message_rules import (
     message_violations,
     name_violation,
 )
-from tagwire_generator.model.record_format_spec import FormatSpec
+from tagwire_generator.model.record_format_spec import FormatSpec, format_violations
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name
-from tagwire_generator.model.struct_rules import struct_violations
+from tagwire_generator.model.struct_rules import field_violations, struct_violations
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.problems import InvalidSpec, Violation, enforce
 from tagwire_generator.project.options import SpecOptions
@@ -140,7 +138,7 @@ class MessageSpec:
             found += field_violations(self, graph)
             found += value_violations(self, graph)
             if self.format is not None:
-                found += framing_violations(self, graph)
+                found += format_violations(self, graph)
         return [each for each in found if each.rule in JUDGED_IN_USERS or not self._is_imported(each.struct)]
 
     def _is_imported(self, position: int | None) -> bool:

@@ -12,8 +12,7 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.framing_spec import BitsSpec, FramingSpec, When
-from tagwire_generator.model.record_format_spec import RecordFormats
+from tagwire_generator.model.record_format_spec import BitsSpec, FramingSpec, RecordFormats, When
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.problems import InvalidSpec, quoted
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading

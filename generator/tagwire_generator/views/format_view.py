@@ -9,7 +9,7 @@ from tagwire.message.field_table import FieldRow
 from tagwire.message.record_format import Framing, RecordFormat
 from tagwire_generator.message_classes import format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.framing_spec import REST
+from tagwire_generator.model.record_format_spec import REST
 from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.data_view import DataModuleView, DataViews, FieldView, StructView
