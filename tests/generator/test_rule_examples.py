@@ -8,8 +8,8 @@ from tagwire_generator.evolution import compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
-from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import LintSettings
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.register import registers_among

@@ -1,16 +1,76 @@
-"""Apply the entries of [[tool.tagwire.exceptions]], which excuse findings until they expire.
+"""Read and apply the entries of [[tool.tagwire.exceptions]], which excuse findings until they expire.
 
 Findings are about changes (`tagwire breaking`) or designs (`tagwire lint`). Each command only uses the entries for its
 own rules. Entries that have expired, or that match no finding, are reported.
 """
 
 import datetime
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
+from tagwire.errors import SpecError, VersionsError
 from tagwire.versions import Versions
-from tagwire_generator.project.settings import Exemption
+
+EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exemption:
+    """An entry of [[tool.tagwire.exceptions]], which allows a change or design that a rule would report."""
+
+    rule: str
+    message: str
+    reason: str
+    until: datetime.date | None
+    """The last day on which the entry applies, or None if it never expires."""
+    path: str | None = None
+    """The field to which the entry applies. None means all fields, and "" means the message itself."""
+    versions: Versions | None = None
+    """The versions to which the entry applies, or None if it applies to all versions."""
+
+    @classmethod
+    def from_mapping(cls, row: Mapping[str, Any]) -> "Exemption":
+        """Parse an entry from a table. Raises SpecError for an invalid value. The caller rejects unknown keys."""
+        # Few projects have exceptions to rules, so the rules are only loaded for those that do.
+        from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES
+
+        for key in ("rule", "message", "reason"):
+            if not isinstance(row.get(key), str) or not row[key].strip():
+                raise SpecError(
+                    f"`{key}` is {shown(row.get(key))}; this key is required, and its value must be a string"
+                )
+        if row["rule"] not in CHANGE_RULES and row["rule"] not in DESIGN_RULES:
+            changes, designs = (f"{min(rules)} to {max(rules)}" for rules in (CHANGE_RULES, DESIGN_RULES))
+            known = f"it must be a change rule ({changes}) or a design rule ({designs})"
+            raise SpecError(f"`rule` is {row['rule']!r}; {known}")
+        path = row.get("path")
+        if path is not None and not isinstance(path, str):
+            raise SpecError(f"`path` is {path!r}; it must be a string such as 'topics.name'")
+        values = {key: row[key] for key in ("rule", "message", "reason")}
+        return cls(**values, path=path, until=_until(row.get("until")), versions=_versions(row.get("versions")))
+
+
+def _until(value: object) -> datetime.date | None:
+    if value == "never":
+        return None
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    raise SpecError(f"`until` is {shown(value)}; write the last day of the exception, such as 2027-01-31, or 'never'")
+
+
+def _versions(value: object) -> Versions | None:
+    if value is None:
+        return None
+    try:
+        return Versions.parse(value if isinstance(value, str) else repr(value))
+    except VersionsError as error:
+        raise SpecError(f"`versions`: {error}") from error
+
+
+def shown(value: object) -> str:
+    """Format a value of the settings for an error message."""
+    return "missing" if value is None else repr(value)
 
 
 class _Found(Protocol):

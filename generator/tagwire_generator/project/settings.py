@@ -3,24 +3,25 @@
 Absolute paths are rejected, because generated modules contain these paths and must be the same on every machine.
 """
 
-import datetime
 import keyword
 import os
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-from tagwire.errors import SpecError, TagwireError, VersionsError
+from tagwire.errors import SpecError, TagwireError
 from tagwire.text_format import suggestion
-from tagwire.versions import Versions
 from tagwire_generator.project import resources
-from tagwire_generator.project.lint_settings import LintSettings
+from tagwire_generator.project.exemptions import EXCEPTION_KEYS, Exemption, shown
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import DEFAULT_SPECS, SETTINGS_FILE, find_root
 from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
+
+if TYPE_CHECKING:
+    from tagwire_generator.problems import DesignSeverity
 
 _DEFAULT_SET: Final = {"specs": DEFAULT_SPECS, "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
@@ -29,7 +30,7 @@ _OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
 FORMATTERS: Final = ("black", "ruff")
 _SECTION_KEYS: Final = ("sets", "templates", "formatter", "exceptions", "lint")
 _SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
-_EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
+_LINT_KEYS: Final = ("select", "ignore", "severity")
 
 
 class SettingsError(SpecError):
@@ -79,18 +80,76 @@ class SpecSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exemption:
-    """An entry of [[tool.tagwire.exceptions]], which allows a change or design that a rule would report."""
+class LintSettings:
+    """The settings in `[tool.tagwire.lint]`, which enable design rules and set their severities.
 
-    rule: str
-    message: str
-    reason: str
-    until: datetime.date | None
-    """The last day on which the entry applies, or None if it never expires."""
-    path: str | None = None
-    """The field to which the entry applies. None means all fields, and "" means the message itself."""
-    versions: Versions | None = None
-    """The versions to which the entry applies, or None if it applies to all versions."""
+        [tool.tagwire.lint]
+        select = ["TL"]                       # optional: only these; default: all but the tagwire dialect's rules
+        ignore = ["TL43", "TL8"]              # optional: none of these
+        severity = { TL51 = "error", TL7 = "note" }
+
+    Each entry is a rule ID, or a prefix of rule IDs. If several entries match a rule, the longest entry applies, as in
+    ruff. Raises SpecError for a prefix that matches no rule, or an unknown severity.
+    """
+
+    select: tuple[str, ...] = ()
+    """The rules to enable, as rule IDs or prefixes of IDs. If empty, the rules that are on by default are enabled."""
+    ignore: tuple[str, ...] = ()
+    severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not (self.select or self.ignore or self.severity):
+            return  # loading the rules would slow down every command
+        from tagwire_generator.problems import DESIGN_RULES, DesignSeverity
+
+        for prefix in (*self.select, *self.ignore, *self.severity):
+            if not prefix or not any(rule.startswith(prefix) for rule in DESIGN_RULES):
+                hint = suggestion(prefix, list(DESIGN_RULES), "its rules begin with TL, and `tagwire rule` lists them")
+                raise SpecError(f"no rule of `tagwire lint` begins with {prefix!r}; {hint}")
+        for prefix, severity in self.severity.items():
+            if severity not in get_args(DesignSeverity):
+                known = ", ".join(get_args(DesignSeverity))
+                raise SpecError(f"the severity of {prefix} is {severity!r}; it must be one of {known}")
+
+    @classmethod
+    def from_mapping(cls, table: Mapping[str, Any]) -> "LintSettings":
+        """Parse the settings from a table. Raises SpecError for an unknown key or an invalid value."""
+        for key in table:
+            if key not in _LINT_KEYS:
+                raise SpecError(f"the lint settings have no key {key!r}; {suggestion(key, _LINT_KEYS)}")
+        for key in ("select", "ignore"):
+            value = table.get(key, [])
+            if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+                raise SpecError(f'`{key}` is {value!r}; it must be a list such as ["TL5", "TL43"]')
+        severity = table.get("severity", {})
+        if not isinstance(severity, dict):
+            raise SpecError(f'`severity` is {severity!r}; it must be a table such as {{ TL51 = "error" }}')
+        return cls(select=tuple(table.get("select", ())), ignore=tuple(table.get("ignore", ())), severity=severity)
+
+    def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":
+        """Apply command-line options. `select` replaces both lists of rules, and `ignore` adds rules to ignore."""
+        chosen = tuple(select)
+        return LintSettings(
+            select=chosen or self.select,
+            ignore=(*(() if chosen else self.ignore), *ignore),
+            severity=self.severity,
+        )
+
+    def takes(self, rule: str, *, is_default: bool) -> bool:
+        """Return whether a rule is enabled. If the settings select no rules, `is_default` decides."""
+        chosen = _longest(self.select, rule)
+        if (self.select and not chosen) or (not self.select and not is_default):
+            return False
+        rejected = _longest(self.ignore, rule)
+        return not rejected or len(rejected) < len(chosen)
+
+    def severity_of(self, rule: str, own: "DesignSeverity") -> "DesignSeverity":
+        """Return the severity of a rule in these settings. `own` is the rule's default severity."""
+        return self.severity.get(_longest(self.severity, rule), own)
+
+
+def _longest(prefixes: Iterable[str], rule: str) -> str:
+    return max((prefix for prefix in prefixes if rule.startswith(prefix)), key=len, default="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +267,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
 
 def _formatter(file: Path, value: object) -> str:
     if not isinstance(value, str) or value not in FORMATTERS:
-        raise _error(file, f"[tool.tagwire]: `formatter` is {_found(value)}; it must be one of {', '.join(FORMATTERS)}")
+        raise _error(file, f"[tool.tagwire]: `formatter` is {shown(value)}; it must be one of {', '.join(FORMATTERS)}")
     return value
 
 
@@ -229,7 +288,7 @@ def _folder(file: Path, where: str, key: str, value: object) -> Path:
 
 def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise _error(file, f"{where}: `{key}` is {_found(value)}; it must be the path of a {what}")
+        raise _error(file, f"{where}: `{key}` is {shown(value)}; it must be the path of a {what}")
     if PurePath(value).is_absolute():
         raise _error(file, f"{where}: `{key}` is the absolute path {value!r}; write it relative to {SETTINGS_FILE}")
     return Path(os.path.normpath(file.parent / value))
@@ -239,14 +298,14 @@ def _output(file: Path, where: str, value: object) -> Path:
     """Return a folder inside the project. Any other folder is an error, because stale files in it would be deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
-        text = f"{where}: `output` is {_found(value)}, outside of the folder of {SETTINGS_FILE}"
+        text = f"{where}: `output` is {shown(value)}, outside of the folder of {SETTINGS_FILE}"
         raise _error(file, f"{text}; give a folder within it, or use --output on the command line")
     return folder
 
 
 def _package(file: Path, where: str, value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
-        raise _error(file, f"{where}: `package` is {_found(value)}; it must be an import name such as 'my_messages'")
+        raise _error(file, f"{where}: `package` is {shown(value)}; it must be an import name such as 'my_messages'")
     error = package_error(value)
     if error:
         raise _error(file, f"{where}: `package` is {value!r}, but {error}")
@@ -269,7 +328,7 @@ def _is_module_name(name: str) -> bool:
 
 def _options(file: Path, where: str, value: object) -> SpecOptions:
     if not isinstance(value, dict):
-        raise _error(file, f"{where}: `options` is {_found(value)}; it must be a table such as {{ tag_gaps = true }}")
+        raise _error(file, f"{where}: `options` is {shown(value)}; it must be a table such as {{ tag_gaps = true }}")
     try:
         return SpecOptions.from_mapping(value)
     except SpecError as error:
@@ -286,48 +345,12 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Few projects have exceptions to rules, so the rules are only loaded for those that do.
-    from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES
-
     where = f"[[tool.tagwire.exceptions]] number {number}"
-    _reject_unknown(file, where, row, _EXCEPTION_KEYS)
-    for key in ("rule", "message", "reason"):
-        if not isinstance(row.get(key), str) or not row[key].strip():
-            raise _error(
-                file,
-                f"{where}: `{key}` is {_found(row.get(key))}; this key is required, and its value must be a string",
-            )
-    if row["rule"] not in CHANGE_RULES and row["rule"] not in DESIGN_RULES:
-        changes, designs = (f"{min(rules)} to {max(rules)}" for rules in (CHANGE_RULES, DESIGN_RULES))
-        known = f"it must be a change rule ({changes}) or a design rule ({designs})"
-        raise _error(file, f"{where}: `rule` is {row['rule']!r}; {known}")
-    path = row.get("path")
-    if path is not None and not isinstance(path, str):
-        raise _error(file, f"{where}: `path` is {path!r}; it must be a string such as 'topics.name'")
-    until, versions = _until(file, where, row.get("until")), _versions(file, where, row.get("versions"))
-    return Exemption(
-        rule=row["rule"], message=row["message"], reason=row["reason"], until=until, path=path, versions=versions
-    )
-
-
-def _until(file: Path, where: str, value: object) -> datetime.date | None:
-    if value == "never":
-        return None
-    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-        return value
-    raise _error(
-        file,
-        f"{where}: `until` is {_found(value)}; write the last day of the exception, such as 2027-01-31, or 'never'",
-    )
-
-
-def _versions(file: Path, where: str, value: object) -> Versions | None:
-    if value is None:
-        return None
+    _reject_unknown(file, where, row, EXCEPTION_KEYS)
     try:
-        return Versions.parse(value if isinstance(value, str) else repr(value))
-    except VersionsError as error:
-        raise _error(file, f"{where}: `versions`: {error}") from error
+        return Exemption.from_mapping(row)
+    except SpecError as error:
+        raise _error(file, f"{where}: {error}") from error
 
 
 def _reject_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -347,10 +370,6 @@ def _reject_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
                     f"the folders of the packages {other.package!r} and {one.package!r} overlap; "
                     "give each spec set its own folder",
                 )
-
-
-def _found(value: object) -> str:
-    return "missing" if value is None else repr(value)
 
 
 def _error(file: Path, message: str) -> SettingsError:

@@ -5,8 +5,7 @@ import pytest
 
 from tagwire.versions import Versions
 from tagwire_generator.evolution import Finding
-from tagwire_generator.project.exemptions import judge
-from tagwire_generator.project.settings import Exemption
+from tagwire_generator.project.exemptions import Exemption, judge
 
 TODAY = datetime.date(2026, 6, 15)
 FINDING = Finding(

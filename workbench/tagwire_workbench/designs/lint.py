@@ -14,7 +14,7 @@ from tagwire.versions import Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.problems import DESIGN_RULES
-from tagwire_generator.project.lint_settings import LintSettings
+from tagwire_generator.project.settings import LintSettings
 from tagwire_workbench.designs.findings import DesignFinding
 from tagwire_workbench.designs.format_lint import lint_format
 
