@@ -8,6 +8,7 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from struct import pack
 from types import ModuleType
@@ -27,107 +28,70 @@ from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.testing import messages
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
+from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 
-NUMBERS: dict[str, Any] = {
-    "dialect": "tagwire",
-    "type": "data",
-    "name": "NumbersMessage",
-    "validVersions": "0-1",
-    "flexibleVersions": "1+",
-    "fields": [
-        {"name": "Small", "type": "uint8", "versions": "0+", "default": "200"},
-        {"name": "Large", "type": "uint64", "versions": "0+", "default": "0xffffffffffffffff"},
-        {"name": "Ratio", "type": "float32", "versions": "0+", "default": "0.1"},
-        {"name": "Smalls", "type": "[]uint8", "versions": "0+"},
-        {"name": "Larges", "type": "[]uint64", "versions": "0+"},
-        {"name": "Ratios", "type": "[]float32", "versions": "0+"},
-        {"name": "TaggedSmall", "type": "uint8", "versions": "1+", "taggedVersions": "1+", "tag": 0},
-        {"name": "TaggedLarge", "type": "uint64", "versions": "1+", "taggedVersions": "1+", "tag": 1},
-        {"name": "TaggedRatio", "type": "float32", "versions": "1+", "taggedVersions": "1+", "tag": 2},
-    ],
-}
-VALUES: dict[str, Any] = {
-    "dialect": "tagwire",
-    "type": "data",
-    "name": "ValuesMessage",
-    "validVersions": "0-1",
-    "flexibleVersions": "1+",
-    "fields": [
-        {"name": "Digest", "type": "bytes[4]", "versions": "0+", "default": "3q2+7w=="},
-        {"name": "Digests", "type": "[]bytes[2]", "versions": "0+"},
-        {"name": "Stamp", "type": "int64", "versions": "0+", "semantic": "timestamp_ms"},
-        {"name": "Took", "type": "int64", "versions": "0+", "semantic": "duration_us"},
-        {"name": "Price", "type": "bytes", "versions": "0+", "semantic": "decimal", "precision": 10, "scale": 2},
-        {"name": "Fee", "type": "bytes[4]", "versions": "0+", "semantic": "decimal", "precision": 9, "scale": 3},
-        {"name": "TaggedDigest", "type": "bytes[4]", "versions": "1+", "taggedVersions": "1+", "tag": 0},
-        {"name": "Stamps", "type": "[]int64", "versions": "0+", "semantic": "timestamp_s"},
-    ],
-}
-NULLS: dict[str, Any] = {
-    "dialect": "tagwire",
-    "type": "data",
-    "name": "NullsMessage",
-    "validVersions": "0-1",
-    "flexibleVersions": "1+",
-    "fields": [
-        {"name": name, "type": kind, "versions": "0+", "nullableVersions": "0+", "default": "null"}
-        for name, kind in zip(
-            ("Tiny", "Big", "Huge", "Flag", "Ratio"), ("int8", "int64", "uint64", "bool", "float32"), strict=True
-        )
-    ]
-    + [
-        {"name": "Id", "type": "uuid", "versions": "0+", "nullableVersions": "0+"},
-        {"name": "Four", "type": "bytes[4]", "versions": "0+", "nullableVersions": "0+"},
-        {"name": "Later", "type": "int16", "versions": "0+", "nullableVersions": "1+"},
-        {
-            "name": "Tagged",
-            "type": "int32",
-            "versions": "1+",
-            "nullableVersions": "1+",
-            "taggedVersions": "1+",
-            "tag": 0,
-            "default": "null",
-        },
-        {
-            "name": "Stamp",
-            "type": "int64",
-            "versions": "0+",
-            "nullableVersions": "0+",
-            "default": "null",
-            "semantic": "timestamp_us",
-        },
-    ],
-}
-FLOATS: dict[str, Any] = {
-    "dialect": "tagwire",
-    "type": "data",
-    "name": "FloatsMessage",
-    "validVersions": "0-1",
-    "flexibleVersions": "0+",
-    "fields": [
-        {"name": name, "type": "float64", "versions": "1+", "taggedVersions": "1+", "tag": tag, **more}
-        for tag, (name, more) in enumerate(
-            {"Zero": {}, "Nan": {"default": "NaN"}, "Nothing": {"nullableVersions": "1+", "default": "null"}}.items()
-        )
-    ],
-}
+
+def spec_of(name: str, *fields: dict[str, Any], flexible: str = "1+") -> dict[str, Any]:
+    head = {"dialect": "tagwire", "type": "data", "name": name}
+    return {**head, "validVersions": "0-1", "flexibleVersions": flexible, "fields": [*fields]}
+
+
+TAGGED = {"versions": "1+", "taggedVersions": "1+", "tag": 0}
+NULL = {"versions": "0+", "nullableVersions": "0+", "default": "null"}
+NUMBERS = spec_of(
+    "NumbersMessage",
+    {"name": "Small", "type": "uint8", "versions": "0+", "default": "200"},
+    {"name": "Large", "type": "uint64", "versions": "0+", "default": "0xffffffffffffffff"},
+    {"name": "Ratio", "type": "float32", "versions": "0+", "default": "0.1"},
+    {"name": "Smalls", "type": "[]uint8", "versions": "0+"},
+    {"name": "Larges", "type": "[]uint64", "versions": "0+"},
+    {"name": "Ratios", "type": "[]float32", "versions": "0+"},
+    {"name": "TaggedSmall", "type": "uint8", **TAGGED},
+    {"name": "TaggedLarge", "type": "uint64", **TAGGED, "tag": 1},
+    {"name": "TaggedRatio", "type": "float32", **TAGGED, "tag": 2},
+)
+VALUES = spec_of(
+    "ValuesMessage",
+    {"name": "Digest", "type": "bytes[4]", "versions": "0+", "default": "3q2+7w=="},
+    {"name": "Digests", "type": "[]bytes[2]", "versions": "0+"},
+    {"name": "Stamp", "type": "int64", "versions": "0+", "semantic": "timestamp_ms"},
+    {"name": "Took", "type": "int64", "versions": "0+", "semantic": "duration_us"},
+    {"name": "Price", "type": "bytes", "versions": "0+", "semantic": "decimal", "precision": 10, "scale": 2},
+    {"name": "Fee", "type": "bytes[4]", "versions": "0+", "semantic": "decimal", "precision": 9, "scale": 3},
+    {"name": "TaggedDigest", "type": "bytes[4]", **TAGGED},
+    {"name": "Stamps", "type": "[]int64", "versions": "0+", "semantic": "timestamp_s"},
+)
+NULLS = spec_of(
+    "NullsMessage",
+    {"name": "Tiny", "type": "int8", **NULL},
+    {"name": "Big", "type": "int64", **NULL},
+    {"name": "Huge", "type": "uint64", **NULL},
+    {"name": "Flag", "type": "bool", **NULL},
+    {"name": "Ratio", "type": "float32", **NULL},
+    {"name": "Id", "type": "uuid", "versions": "0+", "nullableVersions": "0+"},
+    {"name": "Four", "type": "bytes[4]", "versions": "0+", "nullableVersions": "0+"},
+    {"name": "Later", "type": "int16", "versions": "0+", "nullableVersions": "1+"},
+    {"name": "Tagged", "type": "int32", **TAGGED, "nullableVersions": "1+", "default": "null"},
+    {"name": "Stamp", "type": "int64", **NULL, "semantic": "timestamp_us"},
+)
+FLOATS = spec_of(
+    "FloatsMessage",
+    {"name": "Zero", "type": "float64", **TAGGED},
+    {"name": "Nan", "type": "float64", **TAGGED, "tag": 1, "default": "NaN"},
+    {"name": "Nothing", "type": "float64", **TAGGED, "tag": 2, "nullableVersions": "1+", "default": "null"},
+    flexible="0+",
+)
 POINT = [{"name": "X", "type": "int8", "versions": "0+"}, {"name": "Y", "type": "int8", "versions": "0+"}]
-GRIDS: dict[str, Any] = {
-    "dialect": "tagwire",
-    "type": "data",
-    "name": "GridsMessage",
-    "validVersions": "0-1",
-    "flexibleVersions": "1+",
-    "fields": [
-        {"name": "Numbers", "type": "[][]int16", "versions": "0+"},
-        {"name": "Texts", "type": "[][]string", "versions": "0+", "nullableVersions": "1+"},
-        {"name": "Lines", "type": "[][]Point", "versions": "0+", "fields": POINT},
-        {"name": "Cubes", "type": "[][][]bool", "versions": "0+"},
-        {"name": "Tagged", "type": "[][]bytes[2]", "versions": "1+", "taggedVersions": "1+", "tag": 0},
-    ],
-}
+GRIDS = spec_of(
+    "GridsMessage",
+    {"name": "Numbers", "type": "[][]int16", "versions": "0+"},
+    {"name": "Texts", "type": "[][]string", "versions": "0+", "nullableVersions": "1+"},
+    {"name": "Lines", "type": "[][]Point", "versions": "0+", "fields": POINT},
+    {"name": "Cubes", "type": "[][][]bool", "versions": "0+"},
+    {"name": "Tagged", "type": "[][]bytes[2]", **TAGGED},
+)
 SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
@@ -192,6 +156,20 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
     ),
 }
 CASES = list(GOLDEN)
+
+
+def problem_of(**field: Any) -> Problem:
+    """Return the only problem in a spec with one field."""
+    spec = spec_of("OneMessage", {"name": "A", "versions": "0+", **field})
+    [problem] = read_spec(json.dumps(spec)).problems
+    return problem
+
+
+def rejects(message: Any, reason: str) -> None:
+    """Check that both engines reject a message in version 0."""
+    for encode_ in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
+        with pytest.raises(tagwire.EncodeError, match=reason):
+            encode_()
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +285,7 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
 @pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))
 def test_plain_kafka_specs_reject_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}
-    result = read_spec(json.dumps(plain), file="X.json", options=SpecOptions())
+    result = read_spec(json.dumps(plain))
     assert result.message is None and {problem.rule for problem in result.problems} <= {"TW709", "TW406"}
     assert len(result.problems) >= len(spec["fields"])
 
@@ -333,17 +311,12 @@ def test_a_float32_is_the_nearest_one(package: ModuleType) -> None:
 )
 def test_numbers_out_of_range(package: ModuleType, field: str, value: Any) -> None:
     kind = {"small": "uint8", "large": "uint64", "ratio": "float32"}[field]
-    message = package.NumbersMessage(**{field: value})
-    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
-        with pytest.raises(tagwire.EncodeError, match=rf"{field}: expected {kind}"):
-            reject()
-    form = package.NumbersMessage().to_json(0) | {field: value}
-    for read, given_ in (
-        (package.NumbersMessage.from_json, form),
-        (package.NumbersMessage.from_json_text, json.dumps(form)),
-    ):
+    rejects(package.NumbersMessage(**{field: value}), f"{field}: expected {kind}")
+    fresh = package.NumbersMessage()
+    form = fresh.to_json(0) | {field: value}
+    for read, written in ((type(fresh).from_json, form), (type(fresh).from_json_text, json.dumps(form))):
         with pytest.raises(tagwire.EncodeError, match=field):
-            read(given_, 0)
+            read(written, 0)
 
 
 def test_columns_of_numbers_out_of_range(package: ModuleType) -> None:
@@ -382,9 +355,8 @@ def test_floats_are_compared_by_their_bits(package: Any, value: float, engine: s
 
 
 @pytest.mark.parametrize(("type", "default"), [("uint8", "256"), ("uint64", "-1"), ("float32", "1e39")])
-def test_defaults_out_of_range(tmp_path: Path, type: str, default: str) -> None:
-    spec = {**NUMBERS, "fields": [{"name": "A", "type": type, "versions": "0+", "default": default}]}
-    [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
+def test_defaults_out_of_range(type: str, default: str) -> None:
+    problem = problem_of(type=type, default=default)
     assert problem.rule in ("TW503", "TW504") and type in problem.message
 
 
@@ -429,10 +401,7 @@ def test_explain_shows_the_meaning_of_values(package: ModuleType) -> None:
 
 @pytest.mark.parametrize("value", [b"abc", b"abcde", "abcd", 4])
 def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
-    message = package.ValuesMessage(digest=value)
-    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
-        with pytest.raises(tagwire.EncodeError, match=r"digest: expected 4 bytes"):
-            reject()
+    rejects(package.ValuesMessage(digest=value), "digest: expected 4 bytes")
     form = package.ValuesMessage().to_json(0) | {"digest": "YWJj"}
     with pytest.raises(tagwire.EncodeError, match="digest: expected 4 bytes, got str 'YWJj'"):
         package.ValuesMessage.from_json(form, 0)
@@ -455,8 +424,7 @@ def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
     ],
 )
 def test_specs_that_are_rejected(field: dict[str, Any], rule: str, message: str) -> None:
-    spec = {**VALUES, "fields": [{"name": "A", "versions": "0+", **field}]}
-    [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
+    problem = problem_of(**field)
     assert problem.rule == rule and message in problem.message and problem.line == 1
 
 
@@ -474,15 +442,11 @@ def test_other_markers_are_rejected(package: ModuleType, marker: int) -> None:
 
 
 def test_null_in_a_version_without_nulls(package: ModuleType) -> None:
-    message = package.NullsMessage(later=None)
-    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
-        with pytest.raises(tagwire.EncodeError, match="later"):
-            reject()
+    rejects(package.NullsMessage(later=None), "later")
 
 
 def test_a_tagged_nullable_number_is_null_by_default() -> None:
-    field = {"name": "A", "type": "int32", "versions": "1+", "nullableVersions": "1+", "taggedVersions": "1+", "tag": 0}
-    [problem] = read_spec(json.dumps({**NULLS, "fields": [field]}), file="X.json", options=SpecOptions()).problems
+    problem = problem_of(type="int32", nullableVersions="1+", **TAGGED)
     assert problem.rule == "TW511" and '"default": "null"' in problem.message
 
 
@@ -498,12 +462,10 @@ def test_a_tagged_nullable_number_is_null_by_default() -> None:
     ],
 )
 def test_breaking(old: dict[str, Any], new: dict[str, Any], rules: list[str]) -> None:
-    specs = []
-    for given_ in (old, new):
-        spec = {**VALUES, "fields": [{"name": "A", "versions": "0+", **given_}]}
-        specs.append(read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).message)
-    assert specs[0] is not None and specs[1] is not None
-    assert sorted({each.rule for each in compare_messages(specs[0], specs[1])}) == rules
+    specs = [spec_of("OneMessage", {"name": "A", "versions": "0+", **field}) for field in (old, new)]
+    before, after = (read_spec(json.dumps(spec)).message for spec in specs)
+    assert before is not None and after is not None
+    assert sorted({each.rule for each in compare_messages(before, after)}) == rules
 
 
 def test_the_example_of_the_documentation(tmp_path: Path) -> None:
@@ -519,35 +481,27 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", ["7fffffff", "00000002 7fffffff", "00000001 ffffffff", "00000001 00000001 00"])
 def test_hostile_counts(package: ModuleType, data: str) -> None:
     cls = package.GridsMessage
-    with pytest.raises(tagwire.DecodeError, match="numbers"):
-        cls.decode(bytes.fromhex(data), 0)
-    with pytest.raises(tagwire.DecodeError, match="numbers"):
-        python_serializer(cls, 0).decode(bytes.fromhex(data))
+    for decode_ in (partial(cls.decode, version=0), python_serializer(cls, 0).decode):
+        with pytest.raises(tagwire.DecodeError, match="numbers"):
+            decode_(bytes.fromhex(data))
 
 
 def test_limits_count_the_elements_of_all_arrays(package: ModuleType) -> None:
     cls, _, data = sample(package, "GridsMessage", 0)
     count = 4 + 2 + 3 + 3
-    for decode_ in (
-        cls.decode,
-        lambda data, version, limits: python_serializer(cls, version).decode(data, limits=limits),
-    ):
-        decode_(data, 0, limits=tagwire.Limits(elements=count))
+    for decode_ in (partial(cls.decode, version=0), python_serializer(cls, 0).decode):
+        decode_(data, limits=tagwire.Limits(elements=count))
         with pytest.raises(tagwire.LimitError):
-            decode_(data, 0, limits=tagwire.Limits(elements=count - 1))
+            decode_(data, limits=tagwire.Limits(elements=count - 1))
 
 
 def test_null_elements_are_rejected(package: ModuleType) -> None:
-    message = package.GridsMessage(numbers=((1,), None))
-    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
-        with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]: is None"):
-            reject()
+    rejects(package.GridsMessage(numbers=((1,), None)), r"numbers\[1\]: is None")
     form = package.GridsMessage().to_json(0) | {"numbers": [[1], None]}
     with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]"):
         package.GridsMessage.from_json(form, 0)
 
 
 def test_too_many_arrays_in_each_other() -> None:
-    spec = {**GRIDS, "fields": [{"name": "A", "type": "[][][][][]int8", "versions": "0+"}]}
-    [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
+    problem = problem_of(type="[][][][][]int8")
     assert problem.rule == "TW403" and "at most 4" in problem.message
