@@ -121,19 +121,10 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
     return type(spec.name, (RecordFormat,), _format_members(spec.root, tables[spec.name], classes) | constants)
 
 
-def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
-    """Return the fields that become attributes of record objects. Lengths, counts and checksums don't."""
-    return tuple(field for field in struct.fields if not _is_framing(field))
-
-
-def _is_framing(field: FieldSpec) -> bool:
-    return bool(field.framing.length_of or field.framing.count_of or field.framing.covers)
-
-
 def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dict[str, type[Struct]]) -> dict[str, Any]:
     for field, row in zip(struct.fields, rows, strict=True):
         row.struct = classes.get(field.struct or "")
-    return {"FIELDS": rows, "__slots__": tuple(attribute_name(field.name) for field in attributes_of(struct))}
+    return {"FIELDS": rows, "__slots__": tuple(row.name for row in rows if not row.is_computed)}
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:

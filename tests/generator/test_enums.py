@@ -48,6 +48,7 @@ KIND = {
     "closed": True,
     "entries": [{"key": 5, "name": "BATCH"}, {"key": 6, "name": "STREAM"}, {"key": 60000, "name": "PROBE"}],
 }
+TAGGED = {"versions": "2+", "taggedVersions": "2+", "tag": 0}
 TASK = {
     "name": "Task",
     "type": "data",
@@ -60,15 +61,7 @@ TASK = {
         {"name": "Kind", "type": "uint16", "enum": "TaskKind", "versions": "0+", "default": "BATCH"},
         {"name": "Past", "type": "[]int8", "enum": "TaskState", "versions": "1+", "nullableVersions": "2+"},
         {"name": "Kinds", "type": "[]uint16", "enum": "TaskKind", "versions": "1+", "ignorable": True},
-        {
-            "name": "Next",
-            "type": "int64",
-            "enum": "TaskState",
-            "versions": "2+",
-            "taggedVersions": "2+",
-            "tag": 0,
-            "default": "RUNNING",
-        },
+        {"name": "Next", "type": "int64", "enum": "TaskState", "default": "RUNNING", **TAGGED},
     ],
 }
 OPTIONS = SpecOptions()

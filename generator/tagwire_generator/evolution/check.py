@@ -16,12 +16,7 @@ from tagwire.message import Message
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
-from tagwire_generator.evolution.declared import (
-    StructPair,
-    field_findings,
-    format_findings,
-    tag_findings,
-)
+from tagwire_generator.evolution.declared import StructPair, field_findings, format_findings, tag_findings
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, change, invalid, runs
 from tagwire_generator.evolution.matching import (
     MatchedMessages,

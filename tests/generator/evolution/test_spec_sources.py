@@ -1,9 +1,8 @@
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from spec_projects import commit, git
 
 from tagwire.errors import SpecError
 from tagwire_generator.evolution.spec_sources import GitError, NotAtRevisionError, SpecData, SpecReader, specs_at
@@ -45,31 +44,22 @@ def test_a_spec_is_read_again_if_its_enum_has_changed() -> None:
 ODD = ("with space", "ünïcode", "-dash", ":(top)", "star*", "quote'\"", "b\\slash", "[x]")
 
 
-def git(folder: Path, *arguments: str) -> None:
-    identity = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org"}
-    identity |= {key.replace("AUTHOR", "COMMITTER"): value for key, value in identity.items()}
-    command = ["git", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main", *arguments]
-    subprocess.run(command, cwd=folder, env=os.environ | identity, check=True, capture_output=True)
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """Create a git repository with a folder of specs: one commit, tagged `v1`, and a second commit with changes."""
-    git(tmp_path, "init")
+    git(tmp_path, "init", "-b", "main")
     specs = tmp_path / "specs"
     (specs / "part").mkdir(parents=True)
     (specs / ".hidden").mkdir()
     for name in (*ODD, "Plain", "part/Inner", ".hidden/Not", "deleted"):
         (specs / f"{name}.json").write_bytes(f"old {name}\r\n".encode())
     (specs / "notes.txt").write_text("no spec")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-m", "one")
+    commit(tmp_path)
     git(tmp_path, "tag", "v1")
     (specs / "Plain.json").write_text("new")
     (specs / "Later.json").write_text("new")
     (specs / "deleted.json").unlink()
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-m", "two")
+    commit(tmp_path)
     return tmp_path
 
 
@@ -89,10 +79,8 @@ def test_file_at_an_earlier_revision(repository: Path, name: str) -> None:
 
 
 def test_the_whole_repository_as_a_folder_of_specs(tmp_path: Path) -> None:
-    git(tmp_path, "init")
     (tmp_path / "A.json").write_text("x")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-m", "one")
+    commit(tmp_path)
     assert [each.file for each in specs_at("HEAD", tmp_path)] == ["HEAD:A.json"]
 
 
@@ -135,22 +123,19 @@ def test_git_variables_of_another_repository_are_ignored(repository: Path, monke
 def test_spec_in_a_folder_that_is_too_deep(repository: Path) -> None:
     (repository / "specs" / "a" / "b").mkdir(parents=True)
     (repository / "specs" / "a" / "b" / "C.json").write_text("x")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-m", "three")
+    commit(repository)
     with pytest.raises(SpecError, match="nested too deeply"):
         specs_at("HEAD", repository / "specs")
 
 
 def test_a_name_that_can_not_be_printed(repository: Path) -> None:
     (repository / "specs" / "line\nbreak.json").write_text("x")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-m", "three")
+    commit(repository)
     with pytest.raises(SpecError, match="non-printable character"):
         specs_at("HEAD", repository / "specs")
 
 
 def test_links_are_not_specs(repository: Path) -> None:
     (repository / "specs" / "Link.json").symlink_to("Plain.json")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-m", "three")
+    commit(repository)
     assert "HEAD:specs/Link.json" not in {each.file for each in specs_at("HEAD", repository / "specs")}
