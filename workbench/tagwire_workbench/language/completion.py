@@ -12,7 +12,7 @@ from tagwire.errors import VersionsError
 from tagwire.versions import Versions
 from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType
 from tagwire_workbench.language.schema_nodes import SchemaNode, may_extend, offered_keys, schema_node_of
-from tagwire_workbench.language.spec_names import SpecNames, is_field
+from tagwire_workbench.language.spec_names import Name, SpecNames, is_field
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import Slot, TextTree, Value
 
@@ -68,7 +68,7 @@ def completions(
 
 def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterator[Offer]:
     written = slot.written
-    is_followed = _text_follows(tree.text, written.end, ":")
+    is_followed = tree.text[written.end :].lstrip().startswith(":")
     present = {entry.key for entry in owner.entries if entry.span != written}
     for key in offered_keys(owner, tree.root, present, is_extended=is_extended):
         before, after = ("", "") if is_followed else _skeleton(key.node)
@@ -104,11 +104,10 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
     has_all = may_extend(tree.root, is_extended)
     rows = [row for row in WIRE_TYPES.values() if has_all or row.name in KAFKA_TYPES]
     rows += RECORD_TYPES.values() if is_format else ()
-    names = [name for name, node in SpecNames(tree).structs.items() if node.value.entry is not None]
-    common = [name for name in dict.fromkeys(names) if _may_use(name, owner, tree)]
+    structs = SpecNames(tree).structs
+    common = [name for name, declared in structs.items() if declared.value.entry and _may_use(declared, owner)]
     for row in rows:
         yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))
-    structs = SpecNames(tree).structs
     parents = ((name, structs[name].value.parent) for name in common)
     about = {name: parent.string("about") for name, parent in parents if parent}
     for name in common:
@@ -118,12 +117,10 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
         yield Offer(f"[]{name}", kind, json.dumps(f"[]{name}"), span, "array", about.get(name, ""))
 
 
-def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
+def _may_use(declared: Name, owner: Value) -> bool:
     """Return whether a field can have this struct as its type. It can't if another field declares the struct."""
-    declared = SpecNames(tree).structs.get(name)
-    if declared is None or declared.value.parent is None:
-        return True
-    return declared.value.parent is owner or not is_field(declared.value.parent)
+    parent = declared.value.parent
+    return parent is None or parent is owner or not is_field(parent)
 
 
 def wire_form(row: WireType) -> str:
@@ -143,7 +140,3 @@ def _ranges(root: Value) -> Iterator[str]:
     if valid and valid.highest < 100:
         yield from (f"{version}+" for version in range(valid.highest, max(valid.lowest, 1) - 1, -1))
     yield "none"
-
-
-def _text_follows(text: str, offset: int, mark: str) -> bool:
-    return text[offset:].lstrip().startswith(mark)
