@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.known_packages import header_key_name
@@ -15,47 +15,11 @@ from tagwire.log.file_bytes import open_file
 from tagwire.log.names import partition_name
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
-from tagwire.records.message_records import decode_records
 from tagwire.records.opening import trace_batches
 from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained
-from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColumn, Listing, Test
-
-# The next two functions are called for every entry, so they don't trace messages: tracing is slow.
-
-
-def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
-    """Return whether all records of a message can be decoded. This is faster than tracing them."""
-    try:
-        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
-            for batch in records:
-                for _ in batch:
-                    pass
-    except TagwireError:
-        return False
-    return True
-
-
-def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of a message's compressed batches.
-
-    Returns None if a compressed batch has format v0 or v1, or if decoding fails.
-    """
-    found = []
-    try:
-        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
-            for batch in records:
-                if batch.codec == "none":
-                    continue
-                if batch.record_format.records is None:  # a wrapper message (v0, v1)
-                    return None
-                found.append(bytes(batch.walk().data))
-    except TagwireError:
-        return None
-    return found
-
 
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
+from tagwire.records.message_records import decode_records, has_records_field
 from tagwire.sensitive import hides
 from tagwire.text_format import printable
 from tagwire_cli.explaining.units import ExplainSettings, explain_captured
 from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, number_test
-from tagwire_workbench.browsing.batch_listing import are_fine, decompressed_records
 from tagwire_workbench.browsing.frame_files import FrameFile
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
 from tagwire_workbench.browsing.listing import ExplainedEntry, ListColumn, Listing, Test, searched_bytes_of
@@ -128,7 +128,7 @@ class FrameListing(Listing):
             found = self._decoded(entry, frame.data)
         except TagwireError as error:
             return explain_captured(settings, frame).failure if has_records else str(error)
-        if not has_records or are_fine(settings, found.message, found.version):
+        if not has_records or _are_fine(settings, found.message, found.version):
             return ""
         return explain_captured(settings, frame).failure
 
@@ -187,7 +187,7 @@ class FrameListing(Listing):
             found = self._decoded(entry, data)
         except TagwireError:
             return None
-        return decompressed_records(self.settings, found.message, found.version)
+        return _decompressed_records(self.settings, found.message, found.version)
 
     def _message(self, entry: int) -> "type[Message] | None":
         kind = "request" if self.table.kinds[entry] == REQUEST else "response"
@@ -200,11 +200,41 @@ class FrameListing(Listing):
         self.file.close()
 
 
-@cache  # called for each frame
-def _has_records_field(message: "type[Message]") -> bool:
-    from tagwire.records.message_records import has_records_field
+# The next two functions are called for every entry, so they don't trace messages: tracing is slow.
 
-    return has_records_field(message)
+
+def _are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
+    """Return whether all records of a message can be decoded. This is faster than tracing them."""
+    try:
+        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
+            for batch in records:
+                for _ in batch:
+                    pass
+    except TagwireError:
+        return False
+    return True
+
+
+def _decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
+    """Return the decompressed records of a message's compressed batches.
+
+    Returns None if a compressed batch has format v0 or v1, or if decoding fails.
+    """
+    found = []
+    try:
+        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
+            for batch in records:
+                if batch.codec == "none":
+                    continue
+                if batch.record_format.records is None:  # a wrapper message (v0, v1)
+                    return None
+                found.append(bytes(batch.walk().data))
+    except TagwireError:
+        return None
+    return found
+
+
+_has_records_field = cache(has_records_field)  # called for each frame
 
 
 @cache

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tagwire.explain.nodes import Node
 from tagwire.explain.text import rows_of
 from tagwire.explain.trace import Trace
 from tagwire_cli.explaining.explained import Explained
@@ -125,9 +124,6 @@ class Listing(ABC):
         """Close the files that the listing keeps open."""
 
 
-_HIDDEN: Final = b"\0"
-
-
 def contains(searched_bytes: Iterable[bytes], search_bytes: bytes) -> bool:
     """Return whether any of these byte strings contains the lower-case `search_bytes`, ignoring ASCII case."""
     return any(search_bytes in text.lower() for text in searched_bytes)
@@ -137,22 +133,22 @@ def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:
     """Yield an entry's bytes, in which secrets are zeroed, and the decompressed bytes of its compressed parts."""
     yield _visible(entry.data, entry.explained.traces)
     for trace in entry.explained.traces:
-        for part in trace.parts:
-            yield from _decompressed(part)
-
-
-def _decompressed(node: Node) -> Iterator[bytes]:
-    for each in node.walk():
-        if each.decompressed is not None:
-            yield each.decompressed
+        nodes = (node for part in trace.parts for node in part.walk())
+        yield from (node.decompressed for node in nodes if node.decompressed is not None)
 
 
 def _visible(data: bytes, traces: Iterable[Trace]) -> bytes:
     """Return the bytes with all sensitive values zeroed."""
     shown = bytearray(data)
     for trace in traces:
-        if trace.root.may_hide:
-            for row in rows_of(trace):
-                if row.is_hidden and not row.mark:
-                    shown[row.offset : row.offset + len(row.data)] = _HIDDEN * len(row.data)
+        for start, end in hidden_ranges(trace):
+            shown[start:end] = bytes(end - start)
     return bytes(shown)
+
+
+def hidden_ranges(trace: Trace) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each sensitive value in the bytes of a trace."""
+    if trace.root.may_hide:
+        for row in rows_of(trace):
+            if row.is_hidden and row.data and not row.mark:
+                yield row.offset, row.offset + len(row.data)

@@ -17,11 +17,11 @@ from textual.widgets.tree import TreeNode
 
 from tagwire.explain.names import abouts
 from tagwire.explain.nodes import Node
-from tagwire.explain.text import kind_of, rows_of, title_of, value_of
+from tagwire.explain.text import kind_of, title_of, value_of
 from tagwire.explain.trace import Trace
 from tagwire.text_format import count, printable, shown
 from tagwire_cli.explaining.explained import facts_of
-from tagwire_workbench.browsing.listing import ExplainedEntry
+from tagwire_workbench.browsing.listing import ExplainedEntry, hidden_ranges
 
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
@@ -85,7 +85,7 @@ class OutlineLine:
 def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine]]:
     """Return an entry's bytes and field tree. The tree also contains errors and unread bytes."""
     traces = entry.explained.traces
-    hidden = [each for trace in traces for each in _hidden(trace)]
+    hidden = [each for trace in traces for each in hidden_ranges(trace)]
     buffer = Buffer("bytes", entry.data, hidden)
     items = [item for trace in traces for item in _items(trace, _buffer_of(trace, buffer), note)]
     if not traces:
@@ -101,13 +101,6 @@ def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
-
-
-def _hidden(trace: Trace) -> Iterator[tuple[int, int]]:
-    if trace.root.may_hide:
-        for row in rows_of(trace):
-            if row.is_hidden and row.data and not row.mark:
-                yield row.offset, row.offset + len(row.data)
 
 
 def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[OutlineLine]:
