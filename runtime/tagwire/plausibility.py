@@ -14,7 +14,7 @@ from tagwire.errors import TagwireError
 from tagwire.explain.nodes import Node
 from tagwire.explain.spans import OPEN, SpanKind
 from tagwire.explain.trace import Trace
-from tagwire.limits import Limits
+from tagwire.limits import DEFAULT_LIMITS, Limits
 
 _ODD: Final = 24.0
 """The cost in bits of a value that senders rarely write, such as an unknown error code or an unknown tag."""
@@ -187,9 +187,8 @@ def _uuid(value: UUID) -> float:
     return 100.0 if is_random else 128.0 + _ODD
 
 
-def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
+def _are_batches(data: bytes, limits: Limits | None) -> bool:
     """Return whether checksums prove that the bytes are record batches. The last batch may be truncated."""
-    from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 
     try:
