@@ -108,10 +108,10 @@ def members(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
-def metadata(wheel: Path) -> list[str]:
+def metadata(wheel: Path, file: str = "METADATA") -> str:
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        return archive.read(name).decode().partition("\n\n")[0].splitlines()
+        (name,) = (name for name in archive.namelist() if name.endswith(f".dist-info/{file}"))
+        return archive.read(name).decode()
 
 
 def files_of(folder: str) -> set[str]:
@@ -219,20 +219,19 @@ def test_the_wheel_has_templates_and_specs_in_the_generator(wheel: Path, folder:
 
 @pytest.mark.package
 def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
-    required = [line for line in metadata(wheel) if line.startswith("Requires-Dist:")]
+    head = metadata(wheel).partition("\n\n")[0].splitlines()
+    required = [line for line in head if line.startswith("Requires-Dist:")]
     plain = [line.removeprefix("Requires-Dist: ") for line in required if "extra ==" not in line]
     assert plain == project()["project"]["dependencies"]
     assert [line.partition(">=")[0] for line in plain] == ["click", "rich"]
-    assert "License-Expression: Apache-2.0" in metadata(wheel)
+    assert "License-Expression: Apache-2.0" in head
 
 
 @pytest.mark.package
 def test_readme_of_the_wheel_has_no_relative_links(wheel: Path) -> None:
     """Package indexes show the README outside the repository, where relative links don't work."""
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        head, _, readme = archive.read(name).decode().partition("\n\n")
-        assert archive.read(name.replace("METADATA", "licenses/LICENSE")) == (ROOT / "LICENSE").read_bytes()
+    head, _, readme = metadata(wheel).partition("\n\n")
+    assert metadata(wheel, "licenses/LICENSE") == (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "License-File: LICENSE" in head and "Description-Content-Type: text/markdown" in head
     assert {line.split()[1] for line in head.splitlines() if line.startswith("Project-URL:")} == {
         f"{label}," for label in project()["project"]["urls"]

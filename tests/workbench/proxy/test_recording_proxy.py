@@ -52,12 +52,18 @@ def cuts(data: bytes, size: int) -> Iterable[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
-BROKERS = kafka.MetadataResponse(
-    brokers=[MetadataResponseBroker(node_id=1, host="b1", port=9092, unknown_tags={7: b"kept"})], controller_id=1
-)
-MOVED = kafka.MetadataResponse(
-    brokers=[MetadataResponseBroker(node_id=1, host="proxy", port=9093, unknown_tags={7: b"kept"})], controller_id=1
-)
+def metadata(host: str, port: int) -> kafka.MetadataResponse:
+    broker = MetadataResponseBroker(node_id=1, host=host, port=port, unknown_tags={7: b"kept"})
+    return kafka.MetadataResponse(brokers=[broker], controller_id=1)
+
+
+def apis(*rows: tuple[int, int, int]) -> kafka.ApiVersionsResponse:
+    """Return a response that offers APIs. Each row is (API key, lowest version, highest version)."""
+    api_keys = [ApiVersion(api_key=key, min_version=lowest, max_version=highest) for key, lowest, highest in rows]
+    return kafka.ApiVersionsResponse(api_keys=api_keys)
+
+
+BROKERS, MOVED = metadata("b1", 9092), metadata("proxy", 9093)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -114,21 +120,8 @@ def test_bytes_of_large_frames_go_on_at_once() -> None:
         (
             kafka.ApiVersionsRequest(),
             3,
-            kafka.ApiVersionsResponse(
-                api_keys=[
-                    ApiVersion(api_key=3, max_version=99),
-                    ApiVersion(api_key=12, max_version=99),
-                    ApiVersion(api_key=60, min_version=90, max_version=99),
-                    ApiVersion(api_key=999, max_version=1),
-                ]
-            ),
-            kafka.ApiVersionsResponse(
-                api_keys=[
-                    ApiVersion(api_key=3, max_version=13),
-                    ApiVersion(api_key=12, max_version=99),
-                    ApiVersion(api_key=999, max_version=1),
-                ]
-            ),
+            apis((3, 0, 99), (12, 0, 99), (60, 90, 99), (999, 0, 1)),
+            apis((3, 0, 13), (12, 0, 99), (999, 0, 1)),
         ),
     ],
 )
@@ -143,8 +136,7 @@ def test_addresses_and_versions(data: Any, version: int, answer: Any, moved: Any
 def test_the_fallback_of_api_versions() -> None:
     it = Recording()
     it.from_client(request(kafka.ApiVersionsRequest(), 4))
-    old = response(kafka.ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=3, max_version=99)]), 0)
-    fewer = response(kafka.ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=3, max_version=13)]), 0)
+    old, fewer = (response(apis((3, 0, highest)).replace(error_code=35), 0) for highest in (99, 13))
     assert it.from_server(old) == fewer
     assert (it.kinds[1], it.frames[1].data, it.proxy.problems) == ((False, 18, 4), old[4:], [])
 
@@ -224,9 +216,7 @@ def test_responses_to_nothing_and_unreadable_ones() -> None:
     assert first.endswith(
         "byte 0: received a response without a request; such responses are passed on, but not recorded"
     )
-    assert (
-        "the response to API 3 v12 is passed on, but its addresses can't be replaced: MetadataResponse v12: " in second
-    )
+    assert "response to API 3 v12 is passed on, but its addresses can't be replaced: MetadataResponse v12: " in second
 
 
 def test_frames_are_forwarded_together_before_they_are_recorded() -> None:
@@ -303,9 +293,7 @@ def header(name: str, *fields: tuple[str, str]) -> dict[str, Any]:
 
 
 def message(kind: str, *fields: tuple[str, str]) -> dict[str, Any]:
-    rows = [{"name": name, "type": type, "versions": "0+"} for name, type in fields]
-    more = {"name": f"Find{kind.title()}", "validVersions": "0", "flexibleVersions": "none", "fields": rows}
-    return {"type": kind, "apiKey": 4, **more}
+    return header(f"Find{kind.title()}", *fields) | {"type": kind, "apiKey": 4, "validVersions": "0"}
 
 
 HEADER_FIELDS = (("RequestApiKey", "int16"), ("RequestApiVersion", "int16"))
