@@ -370,13 +370,7 @@ def test_a_trace_shows_the_alternative(package: Any) -> None:
     _, data = golden(package, 2, "goods")
     traced = tagwire.trace(package.Parcel, data, 2)
     assert traced.error is None and traced.canonical
-    assert "goods.grams" in [node.path for node in walk(traced.root)]
-
-
-def walk(node: Any) -> Any:
-    yield node
-    for child in node.children:
-        yield from walk(child)
+    assert "goods.grams" in [node.path for node in traced.root.walk()]
 
 
 def test_columns_keep_the_rules(package: Any) -> None:

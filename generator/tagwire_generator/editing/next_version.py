@@ -18,7 +18,7 @@ from tagwire_generator.evolution.lock import lost
 from tagwire_generator.evolution.spec_sources import SpecData, SpecReader, SpecSources
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
-from tagwire_generator.problems import Problem, render
+from tagwire_generator.problems import spec_error
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import Items, Object, parse
@@ -133,7 +133,7 @@ def _message(path: Path, sources: SpecSources) -> MessageSpec:
     """Return the message in a file. Raises SpecError if no version can be added to the message."""
     problems = sources.invalid.get(path.stem, ())
     if any(problem.file == str(path) for problem in problems):
-        raise _broken(problems)
+        raise spec_error(problems)
     spec = next((each for each in sources.specs.values() if each.file == str(path)), None)
     if spec is None:
         shared = any(each.file == str(path) for each in sources.shared.values())
@@ -335,25 +335,18 @@ def _check(
     after = SpecReader().read(changed, options, others=_others(files, changed))
     broken = [problem for problems in after.invalid.values() for problem in problems]
     if broken:
-        raise _broken(broken)
+        raise spec_error(broken)
     known = {(each.rule, each.message) for each in check_set([s.summary() for s in before.specs.values()], options)}
     summaries = [spec.summary() for spec in (before.specs | after.specs).values()]
     broken = [each for each in check_set(summaries, options) if each.severity == "error"]
     broken = [each for each in broken if (each.rule, each.message) not in known]
     if broken:
-        raise _broken(broken)
+        raise spec_error(broken)
     own = SpecSources({name: before.specs[name] for name in after.specs}, texts=before.texts)
     findings = list(lost(released, own, after))
     if findings:
         lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
         raise SpecError("\n".join(["the new version would change released versions:", *lines]), file=findings[0].file)
-
-
-def _broken(problems: Sequence[Problem]) -> SpecError:
-    first = problems[0]
-    text = "\n".join(map(render, problems))
-    location: Mapping[str, Any] = {"file": first.file, "line": first.line, "column": first.column, "rule": first.rule}
-    return SpecError(text, problems=problems, **location)
 
 
 def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iterable[str]:
