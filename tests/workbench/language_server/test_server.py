@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import tagwire_result
 from editor_client import PATIENCE, Editor, editor
+from shapes import make_shapes
 
 pytest.importorskip("pygls")
 
@@ -147,9 +149,8 @@ def test_hover(client: Editor, uri: str) -> None:
 
 def test_definition_and_references(client: Editor, uri: str) -> None:
     found = client.ask("textDocument/definition", client.at(uri, '"Picture"'))
-    assert (
-        found["uri"] == uri and found["range"]["start"]["line"] == REQUEST[: REQUEST.index("commonS")].count("\n") + 1
-    )
+    line = REQUEST[: REQUEST.index("commonS")].count("\n") + 1
+    assert (found["uri"], found["range"]["start"]["line"]) == (uri, line)
     assert written(client, uri, found["range"]) == "Picture"
     found = client.ask("textDocument/definition", client.at(uri, '"apiKey"', 10))
     assert found["uri"] == uri.replace("Request", "Response")
@@ -276,6 +277,130 @@ def test_invalid_json_does_not_end_the_server(tmp_path: Path) -> None:
         client.process.stdin.write(b"Content-Length: 3\r\n\r\n{x}")
         client.process.stdin.flush()
         assert client.answer("textDocument/nothing", {})["error"]["code"] == -32601
-        assert (
-            json.dumps(client.ask("textDocument/documentSymbol", {"textDocument": {"uri": "file:///x.json"}})) == "[]"
-        )
+        assert client.ask("textDocument/documentSymbol", {"textDocument": {"uri": "file:///x.json"}}) == []
+
+
+RENAMES = {"workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename"]}}
+KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 0, "name": "NONE"}]}
+
+
+def add_kinds(root: Path) -> None:
+    (root / "specs" / "Kind.json").write_text(json.dumps(KIND, indent=2) + "\n", "utf-8")
+    for name in ("PlaceRequest", "Line"):
+        path = root / "specs" / f"{name}.json"
+        spec = json.loads(path.read_text("utf-8"))
+        spec["fields"].append({"name": "Kind", "type": "int8", "versions": "0+", "enum": "Kind"})
+        path.write_text(json.dumps(spec, indent=2) + "\n", "utf-8")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with shared structs, and a register that a message and a shared struct use."""
+    root = make_shapes(tmp_path.resolve())
+    add_kinds(root)
+    return root
+
+
+@pytest.fixture
+def shape_editor(root: Path) -> Iterator[Editor]:
+    with editor(root, workspace=RENAMES) as started:
+        yield started
+
+
+def apply(client: Editor, root: Path, steps: list[dict[str, Any]]) -> None:
+    for step in steps:
+        if step.get("kind") == "rename":
+            path_of(root, step["oldUri"]).rename(path_of(root, step["newUri"]))
+            continue
+        uri = step["textDocument"]["uri"]
+        path = path_of(root, uri)
+        client.texts.setdefault(uri, path.read_text("utf-8"))
+        path.write_text(client.after(uri, step["edits"]), "utf-8")
+
+
+def path_of(root: Path, uri: str) -> Path:
+    assert uri.startswith(root.as_uri())
+    return Path(uri.removeprefix("file://"))
+
+
+def everything(root: Path) -> dict[str, str]:
+    return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in (root / "specs").rglob("*.json")}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("file", "needle", "old", "new"),
+    [
+        ("geometry/Point.json", '"Point"', "Point", "Spot"),
+        ("PlaceResponse.json", '"[]Point"', "Point", "Spot"),
+        ("Line.json", '"Point"', "Point", "Spot"),
+        ("Line.json", '"Line"', "Line", "Edge"),
+        ("Kind.json", '"Kind"', "Kind", "Sort"),
+        ("Line.json", '"enum": "Kind"', "Kind", "Sort"),
+    ],
+)
+def test_a_name_changes_everywhere(
+    shape_editor: Editor, root: Path, file: str, needle: str, old: str, new: str
+) -> None:
+    uri = shape_editor.open(root / "specs" / file)
+    before = everything(root)
+    position = shape_editor.at(uri, needle, len(needle) - 2)
+    assert shape_editor.ask("textDocument/prepareRename", position)["placeholder"] == old
+    found = shape_editor.ask("textDocument/references", position | {"context": {"includeDeclaration": True}})
+    steps = shape_editor.ask("textDocument/rename", position | {"newName": new})["documentChanges"]
+    edits = [edit for step in steps for edit in step.get("edits", ())]
+    assert len(edits) == len(found)
+    apply(shape_editor, root, steps)
+    after = everything(root)
+    declared = next(name for name in before if name.endswith(f"{old}.json"))
+    assert after.keys() == before.keys() - {declared} | {declared.replace(old, new)}
+    for name in ("PlaceRequest.json", "PlaceResponse.json"):
+        assert f'"{old}"' not in after[f"specs/{name}"].replace(
+            '"name": "Kind"', ""
+        ), "only a field is still called like it"
+    tagwire_result("validate", str(root / "specs"), code=0)
+
+
+def test_editor_that_does_not_rename_files(root: Path) -> None:
+    """An editor that can't rename files must get only text edits. Edits of an open file must fit its unsaved text."""
+    with editor(root) as client:
+        request = client.open(root / "specs" / "PlaceRequest.json")
+        client.type(request, "// mine\n" + client.texts[request])
+        uri = client.open(root / "specs" / "geometry" / "Point.json")
+        changes = client.ask("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["changes"]
+        expected = {"Point.json", "Line.json", "PlaceRequest.json", "PlaceResponse.json"}
+        assert {Path(each).name for each in changes} == expected
+        after = client.after(request, changes[request])
+        assert after == client.texts[request].replace('"Point"', '"Spot"').replace('"[]Point"', '"[]Spot"')
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [("Line", "Point can't be renamed to 'Line': "), ("point", "(TW207)"), ("Style", "(TW"), ("int32", "(TW")],
+)
+def test_a_name_that_would_break_a_rule_in_another_file(shape_editor: Editor, root: Path, new: str, words: str) -> None:
+    uri = shape_editor.open(root / "specs" / "geometry" / "Point.json")
+    rejected = shape_editor.answer("textDocument/rename", shape_editor.at(uri, '"Point"') | {"newName": new})["error"]
+    assert rejected["code"] == -32803 and words in rejected["message"]
+
+
+def test_file_that_is_not_json(shape_editor: Editor, root: Path) -> None:
+    uri = shape_editor.open(root / "specs" / "geometry" / "Point.json")
+    shape_editor.open(root / "specs" / "Line.json", '{ "type": "struct", "imports": [ { "name": "Point" } ], ')
+    rejected = shape_editor.answer("textDocument/rename", shape_editor.at(uri, '"Point"') | {"newName": "Spot"})[
+        "error"
+    ]
+    assert "Line.json is not a JSON object" in rejected["message"]
+
+
+def test_errors_of_a_shared_struct_are_reported_once_for_files_that_are_not_open(
+    shape_editor: Editor, root: Path
+) -> None:
+    path = root / "specs" / "geometry" / "Point.json"
+    uri = shape_editor.open(path)
+    line = shape_editor.open(root / "specs" / "Line.json")
+    shape_editor.type(uri, shape_editor.texts[uri].replace('"int16"', '"int17"'))
+    shape_editor.diagnostics(line, "TW314")
+    with_problems = {Path(each).name for each, found in shape_editor.published.items() if found}
+    assert with_problems == {"Point.json", "Line.json"}, "not the messages, which nobody has open"
