@@ -14,8 +14,6 @@ from tagwire.interpreter.tag_sections import TagFields
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
 
-__all__ = ["ErrorPosition", "ErrorStage", "read_on", "reject_bytes"]
-
 T = TypeVar("T")
 
 

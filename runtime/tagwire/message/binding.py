@@ -21,17 +21,6 @@ if TYPE_CHECKING:
 
     Call = TypeVar("Call")
 
-__all__ = [
-    "FirstUse",
-    "constructor",
-    "engine_methods",
-    "field_table",
-    "first_use",
-    "from_fields",
-    "inherit_calls",
-    "message_calls",
-]
-
 _binding: Final = RLock()
 """A lock held while a class gets its attributes. Don't import while holding it: imports may wait for other threads."""
 

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound="Message")
 
-__all__ = [
-    "DisagreementError",
-    "EngineError",
-    "engine",
-    "native_engine",
-    "native_obstacle",
-    "python_serializer",
-    "serializer_of",
-]
-
 
 class EngineError(TagwireError):
     """Raised if TAGWIRE_ENGINE names an engine that is not available."""

@@ -34,13 +34,10 @@ from tagwire.wire.wire_type import Unfit
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["UNKNOWN_TAGS", "field_from_json", "field_to_json", "from_json", "hidden_json", "is_lossless_style"]
-__all__ += ["json_tags", "json_value", "partial_from_json", "to_json"]
-
 M = TypeVar("M", bound="Message")
 
 UNKNOWN_TAGS: Final = "_unknownTags"
-STYLES: Final = ("lossless", "kafka")
+_STYLES: Final = ("lossless", "kafka")
 _KINDS: Final = (
     (int, "int64"),
     ((bytes, bytearray, memoryview), "bytes"),
@@ -69,9 +66,9 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
 
 def is_lossless_style(style: str, layout: Layout) -> bool:
     """Return whether the style is lossless. Raises EncodeError for an unknown style."""
-    if style not in STYLES:
+    if style not in _STYLES:
         raise EncodeError(
-            f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}",
+            f"style: expected {' or '.join(map(repr, _STYLES))}, got {shown(style)}",
             message_name=layout.name,
             version=layout.version,
             path="",

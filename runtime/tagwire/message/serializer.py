@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     M = TypeVar("M")  # for a bound in quotes, Python 3.14 would import the slow modules annotationlib and ast
 
-__all__ = ["READ_ERRORS", "WRITE_ERRORS", "LayoutSerializer", "Serializer"]
-
 READ_ERRORS: Final = (ValueError, struct_error, IndexError, OverflowError)
 """The exceptions that `read` may raise on invalid bytes. ValueError includes UnreadableBytes and UnicodeDecodeError."""
 WRITE_ERRORS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)

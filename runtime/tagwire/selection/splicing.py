@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Cells = dict[int, tuple[Any, Any]]
     """For each path, by number, the value that was read and the new value."""
 
-__all__ = ["spliced"]
-
 
 @without_frames
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
