@@ -73,11 +73,8 @@ def test_diff_of_two_versions() -> None:
 
 
 def test_decode() -> None:
-    stdin = FRAME + "00000001" + "00"
-    held(
-        "decode",
-        *rows(run("decode", "--frame", "request", "--hex", "--jsonl", "--keep-going", stdin=stdin, codes=(1,))),
-    )
+    words = ("decode", "--frame", "request", "--hex", "--jsonl", "--keep-going")
+    held("decode", *rows(run(*words, stdin=FRAME + "00000001" + "00", codes=(1,))))
 
 
 def test_explain() -> None:
@@ -108,13 +105,9 @@ def test_findings_about_specs(project: Path) -> None:
     held("collide", json.loads(run("collide", "message_specs", "third", "--json", codes=(1,))))
 
 
-def each_log(logs: Path) -> Iterator[str]:
-    yield from (str(folder) for folder in sorted(logs.iterdir()))
-
-
 @pytest.mark.thorough
 def test_logs(logs: Path, tmp_path: Path) -> None:
-    for folder in each_log(logs):
+    for folder in map(str, sorted(logs.iterdir())):
         held("log dump", *rows(run("log", "dump", "--messages", "--json", folder, codes=(0, 1)))[::7])
         held("log stat", *rows(run("log", "stat", "--json", folder)))
         held("log verify", *rows(run("log", "verify", "--json", folder, codes=(0, 1))))
@@ -143,17 +136,16 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
 
 
 def test_every_command_with_json_has_a_schema() -> None:
-    with_json = {name for name in COMMAND_PATHS if "JSON" in options_of(command_of(name))}
-    assert set(SCHEMAS) == with_json
+    assert set(SCHEMAS) == {name for name in COMMAND_PATHS if prints_json(command_of(name))}
 
 
-def options_of(command: click.Command) -> set[str]:
-    found: set[str] = set()
-    for param in command.params:
-        is_choice = isinstance(param.type, click.Choice) and "json" in param.type.choices
-        if "--json" in param.opts or is_choice or ("--jsonl" in param.opts and command.name != "encode"):
-            found.add("JSON")
-    return found
+def prints_json(command: click.Command) -> bool:
+    return any(
+        "--json" in param.opts
+        or (isinstance(param.type, click.Choice) and "json" in param.type.choices)
+        or ("--jsonl" in param.opts and command.name != "encode")
+        for param in command.params
+    )
 
 
 def test_every_schema_belongs_to_a_command_and_is_printed() -> None:

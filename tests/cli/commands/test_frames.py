@@ -98,16 +98,12 @@ def test_output_equals_the_json_form(style: str, how: list[str]) -> None:
     assert run("decode", "--frames", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
 
 
-def test_decoded_frames_contain_all_that_encode_needs() -> None:
-    decoded = run("decode", "--frames", "request", "--jsonl", "--hex", stdin=FRAME_HEX * 2)
-    assert decoded.stdout == lines(FRAME, FRAME)
-    assert run("encode", "--frames", "request", "--jsonl", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
-
-
-def test_without_jsonl_values_follow_each_other() -> None:
-    decoded = run("decode", "--frames", "request", "--hex", stdin=FRAME_HEX * 2)
-    assert decoded.stdout == (json.dumps(FRAME, indent=2) + "\n") * 2
-    assert run("encode", "--frames", "request", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
+@pytest.mark.parametrize(("option", "indent"), [(["--jsonl"], None), ([], 2)])
+def test_decoded_frames_contain_all_that_encode_needs(option: list[str], indent: int | None) -> None:
+    words = ("--frames", "request", "--hex", *option)
+    decoded = run("decode", *words, stdin=FRAME_HEX * 2)
+    assert decoded.stdout == (json.dumps(FRAME, indent=indent) + "\n") * 2
+    assert run("encode", *words, stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
 
 
 @pytest.mark.parametrize(
@@ -128,9 +124,8 @@ def test_fields_missing_from_a_header_are_defaults(header: dict[str, Any], field
 def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
     (tmp_path / "body.json").write_text(json.dumps(LEAVE))
     words = ["encode", "--frames", "request", "LeaveGroupRequest", "0", "--hex"]
-    assert run(*words, str(tmp_path / "body.json")).stdout == f"00000010000d0000000000000000{LEAVE_HEX}\n"
-    assert run(*words, "-", stdin=json.dumps(LEAVE)).stdout == run(*words, str(tmp_path / "body.json")).stdout
-    assert run(*words, stdin=json.dumps(LEAVE)).stdout == run(*words, str(tmp_path / "body.json")).stdout
+    for file in ([tmp_path / "body.json"], ["-"], []):
+        assert run(*words, *file, stdin=json.dumps(LEAVE)).stdout == f"00000010000d0000000000000000{LEAVE_HEX}\n"
     (tmp_path / "frame.json").write_text(json.dumps(FRAME))
     assert run("encode", "--frames", "request", "--hex", str(tmp_path / "frame.json")).stdout == f"{FRAME_HEX}\n"
 
@@ -249,16 +244,17 @@ def test_a_bad_line_has_its_number_and_those_before_are_written(text: str | byte
     rejected(result, words, code=1, stdout=f"{FRAME_HEX}\n")
 
 
-def test_a_bad_value_has_its_number_and_line() -> None:
-    text = json.dumps(FRAME, indent=2)
-    rejected(
-        run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{}}"),
-        "frame 2: the key 'message' is missing",
-        code=1,
-        stdout=f"{FRAME_HEX}\n",
-    )
-    line = f"line {len(text.splitlines()) + 1}, column 2"
-    rejected(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), line, code=1, stdout=f"{FRAME_HEX}\n")
+INDENTED = json.dumps(FRAME, indent=2)
+BAD_VALUES = [
+    ("{}", "frame 2: the key 'message' is missing"),
+    ("{", f"line {len(INDENTED.splitlines()) + 1}, column 2"),
+]
+
+
+@pytest.mark.parametrize(("second", "error"), BAD_VALUES)
+def test_a_bad_value_has_its_number_and_line(second: str, error: str) -> None:
+    result = run("encode", "--frames", "request", "--hex", stdin=f"{INDENTED}\n{second}")
+    rejected(result, error, code=1, stdout=f"{FRAME_HEX}\n")
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,7 @@ def test_dump_with_messages(logs: Path) -> None:
     commit, *_ = rows("dump", logs / "kafka0.8" / "__consumer_offsets-0" / SEGMENT, "--messages")
     assert commit["message"]["key"]["topic"] and commit["message"]["value"]["offset"] >= 0
     markers = rows("dump", logs / "kafka4" / "alpha-txn-many-0", "--messages")
-    assert {row["message"]["type"] for row in markers if "message" in row} == {"abort", "commit"} or {
-        row["message"]["type"] for row in markers if "message" in row
-    } == {"abort"}
+    assert {row["message"]["type"] for row in markers if "message" in row} in ({"abort", "commit"}, {"abort"})
     code, out, _ = run("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
     assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
     assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # spelled as in the output of kafka-dump-log.sh

@@ -56,11 +56,7 @@ def with_a_bad_record(first: int) -> bytes:
 
 
 def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = (
-        " ".join(["exec", *DUMP, str(path), *form, rest])
-        if "|" not in rest
-        else " ".join([*DUMP, str(path), *form, rest])
-    )
+    command = " ".join([*([] if "|" in rest else ["exec"]), *DUMP, str(path), *form, rest])
     env = os.environ | environment
     return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=env)
 
