@@ -16,7 +16,8 @@ from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"
 """The rule ID for a batch whose base offset isn't above the last offset of the previous batch."""
-_RELATIVE_OFFSETS = 1 << 31
+RELATIVE_OFFSETS: Final = 1 << 31
+"""The number of offsets that a segment's indexes can store, because they store 31-bit distances."""
 
 
 class Seen(NamedTuple):
@@ -60,7 +61,7 @@ class BatchRules:
         first, last, before = batch.base_offset, batch.last_offset, self.last_offset
         if before is not None and first <= before:
             self.problems.add(position, OUT_OF_ORDER, f"offset {first}, but the previous batch ends at {before}")
-        if base_offset is not None and not is_within(first, last, base_offset):
+        if base_offset is not None and not _is_within(first, last, base_offset):
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
@@ -130,9 +131,9 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
     return found[::-1]
 
 
-def is_within(first: int, last: int, base_offset: int) -> bool:
+def _is_within(first: int, last: int, base_offset: int) -> bool:
     """Return whether offsets `first` to `last` fit in an index, which stores 31-bit distances from `base_offset`."""
-    return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
+    return 0 <= first - base_offset <= last - base_offset < RELATIVE_OFFSETS
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
@@ -142,9 +143,9 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
-    if is_within(first, last, base_offset):
+    if _is_within(first, last, base_offset):
         return False
-    end = base_offset + _RELATIVE_OFFSETS
+    end = base_offset + RELATIVE_OFFSETS
     expected = f"{base_offset} to {end - 1} in a segment with this name; salvage the log first"
     error = LogError(file, "TWL109", offset=position, found=f"offsets {first} to {last}", expected=expected)
     if skip is None:

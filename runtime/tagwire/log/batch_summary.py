@@ -50,7 +50,7 @@ class Producer:
         return [getattr(self, name) for name in ("epoch", "last_data_offset", "last_timestamp", "is_steady")]
 
 
-def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
+def _spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
     """Parse the JSON form of `BatchSummary.aborted`, the aborted transactions of each producer."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
@@ -148,7 +148,7 @@ class BatchSummary:
         for name in ("begun", "open"):
             setattr(found, name, {int(each): offset for each, offset in facts[name].items()})
         found.markers = {int(each): (kind, offset) for each, (kind, offset) in facts["markers"].items()}
-        found.aborted = spans_from_json(facts["aborted"])
+        found.aborted = _spans_from_json(facts["aborted"])
         return found
 
 
@@ -241,7 +241,7 @@ class Survey:
         found = cls()
         found.end, found.oldest_kept_ms = facts["end"], facts["oldest_kept_ms"]
         found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
-        found.aborted = spans_from_json(facts["aborted"])
+        found.aborted = _spans_from_json(facts["aborted"])
         return found
 
 

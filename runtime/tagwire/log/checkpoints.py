@@ -48,10 +48,10 @@ class EpochStart(NamedTuple):
 
 def read_leader_epochs(path: Path) -> list[EpochStart]:
     """Return the entries of a `leader-epoch-checkpoint` file. Raises LogError if it is invalid."""
-    return [start for _, start in positioned_leader_epochs(path)]
+    return [start for _, start in _positioned_leader_epochs(path)]
 
 
-def positioned_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
+def _positioned_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
     """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file.
 
     Raises LogError at an invalid line.
@@ -67,7 +67,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
     """
     problems = Problems()
     before = None
-    for at, start in positioned_leader_epochs(path):
+    for at, start in _positioned_leader_epochs(path):
         if before and not (before.epoch < start.epoch and before.start_offset <= start.start_offset):
             what = (
                 f"epoch {start.epoch} from offset {start.start_offset}, after {before.epoch} from {before.start_offset}"

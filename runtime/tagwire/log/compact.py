@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
-from tagwire.log.batch_rules import OpenTransactions, Seen, is_far
+from tagwire.log.batch_rules import RELATIVE_OFFSETS, OpenTransactions, Seen, is_far
 from tagwire.log.batch_summary import Bounds, Survey, modified_ms, summarize, survey
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, KeyMap, Verdict
 from tagwire.log.errors import unwritable
@@ -35,7 +35,6 @@ SEGMENT_FILES: Final = ("log", "index", "timeindex", "txnindex")
 
 
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
-_RELATIVE_OFFSETS: Final = 1 << 31
 
 Tell = Callable[[int], None]
 Explain = Callable[[Segment, Record, str], None]
@@ -156,7 +155,7 @@ class _Compactor:
         return keys
 
     def _put(self, keys: KeyMap, batch: RecordBatch, begin: int, segment: Segment, position: int) -> None:
-        with LocatedErrors(segment, position):
+        with _LocatedErrors(segment, position):
             for record in batch:
                 if record.key is not None and record.offset >= begin:
                     keys.put(record.key, record.offset)
@@ -178,7 +177,7 @@ def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment
     for segment in segments:
         size += segment.size
         base = found[-1][0].base_offset or 0 if found else 0
-        is_near = (segment.base_offset or 0) - base + segment.size < _RELATIVE_OFFSETS
+        is_near = (segment.base_offset or 0) - base + segment.size < RELATIVE_OFFSETS
         if not found or size > segment_bytes or not is_near:
             found.append([])
             size = segment.size
@@ -267,11 +266,11 @@ class Rewriter:
                 self.tell(batch.size)
 
     def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
-        with LocatedErrors(segment, position):
+        with _LocatedErrors(segment, position):
             return self.judge.verdict(batch)
 
 
-class LocatedErrors:
+class _LocatedErrors:
     """A context manager that adds the file name to errors, and the position to EncodeErrors."""
 
     def __init__(self, segment: Segment, position: int) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, OpenTransactions
+from tagwire.log.batch_rules import RELATIVE_OFFSETS, BatchRules, OpenTransactions
 from tagwire.log.checkpoints import EpochStart, leader_epoch_problems, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems
@@ -31,7 +31,6 @@ from tagwire.records.format_set import format_set
 __all__ = ["SalvageReport", "salvage"]
 
 _INDEXES: Final = ("index", "timeindex", "txnindex")
-_RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class SalvageReport(NamedTuple):
@@ -106,7 +105,7 @@ class _Salvage:
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
         kinds = {kind for kind in _INDEXES if segment.sibling(kind)}
-        end = min(base + _RELATIVE_OFFSETS, base + _RELATIVE_OFFSETS if next_base is None else next_base)
+        end = min(base + RELATIVE_OFFSETS, base + RELATIVE_OFFSETS if next_base is None else next_base)
         with SegmentWriter(self.folder, base, kinds | {"index"}, self.transactions) as writer:
             try:
                 with open_file(segment.path) as data:

@@ -18,7 +18,7 @@ from tagwire.text_format import shown
 if TYPE_CHECKING:
     from tagwire.records.building import BatchBuilder
 
-_IGNORED: Final = "ignore_message_attributes"
+IGNORED: Final = "ignore_message_attributes"
 """The name of the attribute bit, in a batch header, that means "the records have no attributes byte"."""
 _INTEGERS: Final = ("base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
@@ -68,7 +68,7 @@ def _check_kinds(builder: "BatchBuilder") -> None:
         builder.fail("attribute_bits", f"expected an int, got {shown(builder.attribute_bits)}")
     if not isinstance(builder.wrapper_key, bytes | None):
         builder.fail("wrapper_key", f"expected bytes or None, got {shown(builder.wrapper_key)}")
-    for name, flag in (*_flags(builder).items(), (_IGNORED, builder.ignore_message_attributes or False)):
+    for name, flag in (*_flags(builder).items(), (IGNORED, builder.ignore_message_attributes or False)):
         if flag not in (False, True):
             builder.fail(name, f"expected True or False, got {shown(flag)}")
 
@@ -78,9 +78,9 @@ def _check_fields_exist(builder: "BatchBuilder") -> None:
     fields = builder.format.fields
     if builder.append_time != -1 and builder.timestamp_type != "append":
         builder.fail("append_time", f"expected -1 for timestamp_type 'create', got {builder.append_time}")
-    if builder.ignore_message_attributes is not None and _IGNORED not in builder.format.bits:
+    if builder.ignore_message_attributes is not None and IGNORED not in builder.format.bits:
         why = f"{builder.format.name} has no attribute bit for it"
-        builder.fail(_IGNORED, f"expected None, got {builder.ignore_message_attributes}: {why}")
+        builder.fail(IGNORED, f"expected None, got {builder.ignore_message_attributes}: {why}")
     is_message_set = builder.format.records is None
     is_wrapper = is_message_set and builder.compression != "none"
     has_field = {
@@ -114,8 +114,8 @@ def batch_attributes(builder: "BatchBuilder") -> int:
     values: dict[str, int] = {name: int(flag) for name, flag in _flags(builder).items()}
     values["compression"] = builder.format.codecs.index(codec_of(builder))
     values["timestamp_type"] = int(builder.timestamp_type == "append")
-    if _IGNORED in bits:
-        values[_IGNORED] = int(_ignores_attributes(builder))
+    if IGNORED in bits:
+        values[IGNORED] = int(_ignores_attributes(builder))
     number = builder.attribute_bits
     for name, value in values.items():
         number = bits[name].put(number, value) if name in bits else number
@@ -138,7 +138,7 @@ def _ignores_attributes(builder: "BatchBuilder") -> bool:
         has_any = any(record.attributes for record in builder.records)
     setting = builder.ignore_message_attributes
     if has_any and setting:
-        builder.fail(_IGNORED, "expected False or None, got True: some records have attributes")
+        builder.fail(IGNORED, "expected False or None, got True: some records have attributes")
     return not has_any if setting is None else setting
 
 

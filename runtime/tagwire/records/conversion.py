@@ -6,7 +6,7 @@ Each value that the target format can't represent is reported. A conversion with
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import key_of
@@ -14,14 +14,13 @@ from tagwire.layout import Array, Fixed, Layout, Nested, Order, Sized, Varint
 from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
+from tagwire.records.building_values import IGNORED
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.text_format import shown
 from tagwire.wire.types import WireType
-
-_IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
@@ -178,13 +177,13 @@ class _Conversion:
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
         """Return the builder argument `ignore_message_attributes` in a dict, or {} unless both formats have the bit."""
-        if _IGNORED not in self.batch.record_format.bits:
+        if IGNORED not in self.batch.record_format.bits:
             return {}
-        is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
-        if _IGNORED in self.target.bits:
-            return {_IGNORED: is_set}
+        is_set = bool(self.batch.attributes & self.batch.record_format.bits[IGNORED].mask)
+        if IGNORED in self.target.bits:
+            return {IGNORED: is_set}
         if not is_set and not has_attributes:
-            self.lose(_IGNORED, False, "that format has no field for it; a conversion back sets it")
+            self.lose(IGNORED, False, "that format has no field for it; a conversion back sets it")
         return {}
 
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 AUTO: Final = "auto"
 _OF_AUTO: Final = ("v3",)
-_OF_THE_FIELD: Final = ("v0", "v1", "v2")
+RELEASED: Final = ("v0", "v1", "v2")
+"""The formats of Kafka's releases, indexed by magic byte."""
 MAGIC_AT: Final = 16
 """The position of the magic byte in v0, v1, v2 and most proposals."""
 
@@ -61,8 +62,8 @@ class FormatSet:
                 )
             by_magic[each.magic] = each
         if not only and all(map(_is_findable, self.named)):
-            for name in _OF_THE_FIELD:
-                by_magic.setdefault(_OF_THE_FIELD.index(name), format_of(name))
+            for name in RELEASED:
+                by_magic.setdefault(RELEASED.index(name), format_of(name))
         self.formats = tuple(by_magic[magic] for magic in sorted(by_magic))
         """All formats, by ascending magic byte."""
         self.alone = self.formats[0] if len(self.formats) == 1 else None

@@ -15,7 +15,7 @@ from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.conversion import RecordLoss, convert, left_out
 from tagwire.records.format import Format
-from tagwire.records.format_set import FormatSet, format_of
+from tagwire.records.format_set import RELEASED, FormatSet, format_of
 from tagwire.records.reading import read_batches
 from tagwire.text_format import shown
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     FormatOfRow = Callable[[FieldRow], FormatName]
     """Returns the format of the records in a field, or "" if the field has no records."""
     M = TypeVar("M", bound=Message)
-
-_OF_THE_FIELD = ("v0", "v1", "v2")
 
 
 class MessageRecords:
@@ -143,7 +141,7 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
     found = format_of(format)
     if only:
         return FormatSet(found, only=True)
-    return "auto" if found.name in _OF_THE_FIELD else found
+    return "auto" if found.name in RELEASED else found
 
 
 def has_records_field(cls: type[Struct]) -> bool:

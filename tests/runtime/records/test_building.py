@@ -93,6 +93,13 @@ def test_no_messages() -> None:
         build([], "v1", compression="gzip")
 
 
+def test_a_builder_has_a_length() -> None:
+    builder = BatchBuilder("v2")
+    assert (len(builder), bool(builder)) == (0, True)
+    builder.append(b"k").append(b"l")
+    assert len(builder) == 2
+
+
 def test_offsets_count_up() -> None:
     batch = BatchBuilder(base_offset=7).append(b"a").append(b"b").append(b"c", offset=20).append(b"d").build()
     assert [record.offset for record in batch] == [7, 8, 20, 21]

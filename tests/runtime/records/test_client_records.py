@@ -16,7 +16,6 @@ from tagwire.records import (
     ProducerRecord,
     Record,
     build,
-    control_record,
     read_batches,
     should_retain,
 )
@@ -330,26 +329,6 @@ def test_should_retain(format: str, value: bytes | None, tombstone: bool | None,
 def test_a_null_value_without_the_bit_is_kept_as_it_was_read() -> None:
     batch = build([Record(0, 1, b"k", None, tombstone=True)], "kip87").replace(attributes=0)
     assert [(record.key, record.value, record.tombstone) for record in batch] == [(b"k", None, False)]
-
-
-def test_a_marker_without_its_messages() -> None:
-    marker = control_record(Record(0, 1, bytes.fromhex("00000001"), bytes.fromhex("000000000007")))
-    assert (marker.type, marker.message.coordinator_epoch) == ("commit", 7)
-    unknown = control_record(Record(0, 1, bytes.fromhex("0000002a"), b"??"))
-    assert (unknown.type, unknown.number, unknown.message, unknown.value) == ("unknown", 42, None, b"??")
-
-
-def test_a_marker_that_is_cut_off() -> None:
-    key = bytes.fromhex("00000001")
-    assert control_record(Record(0, 1, key, b"\0")).message is None
-    with pytest.raises(DecodeError, match="coordinator_epoch"):
-        control_record(Record(0, 1, key, b"\0\0"))
-
-
-@pytest.mark.parametrize("key", [None, b"", b"\0\0\0"])
-def test_control_record_with_an_invalid_key(key: bytes | None) -> None:
-    with pytest.raises(DecodeError, match="a version and a type"):
-        control_record(Record(0, 1, key, b""))
 
 
 NONE: dict[str, list[Any]] = {"headers": [5, None], "headers[0]": [[5], [("a",)], [("a", b"", 1)], "ab", {"a"}]}

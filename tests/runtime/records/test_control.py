@@ -45,14 +45,27 @@ def test_committed_records(
     assert [record.offset for record in records.committed(partition, start=start)] == want
 
 
-def test_a_builder_has_a_length() -> None:
-    builder = records.BatchBuilder("v2")
-    assert (len(builder), bool(builder)) == (0, True)
-    builder.append(b"k").append(b"l")
-    assert len(builder) == 2
-
-
 @pytest.mark.parametrize("value", [b"".join(LOG), None])
 def test_a_value_that_is_not_a_partition(value: object) -> None:
     with pytest.raises(tagwire.TagwireError, match=r"expected a partition of a FetchResponse, got .*read_batches"):
         next(records.committed(value))
+
+
+def test_a_marker_without_its_messages() -> None:
+    marker = records.control_record(records.Record(0, 1, bytes.fromhex("00000001"), bytes.fromhex("000000000007")))
+    assert (marker.type, marker.message.coordinator_epoch) == ("commit", 7)
+    unknown = records.control_record(records.Record(0, 1, bytes.fromhex("0000002a"), b"??"))
+    assert (unknown.type, unknown.number, unknown.message, unknown.value) == ("unknown", 42, None, b"??")
+
+
+def test_a_marker_that_is_cut_off() -> None:
+    key = bytes.fromhex("00000001")
+    assert records.control_record(records.Record(0, 1, key, b"\0")).message is None
+    with pytest.raises(tagwire.DecodeError, match="coordinator_epoch"):
+        records.control_record(records.Record(0, 1, key, b"\0\0"))
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\0\0\0"])
+def test_control_record_with_an_invalid_key(key: bytes | None) -> None:
+    with pytest.raises(tagwire.DecodeError, match="a version and a type"):
+        records.control_record(records.Record(0, 1, key, b""))
