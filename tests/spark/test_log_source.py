@@ -13,6 +13,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from pyspark.errors import PySparkException
 from pyspark.sql import datasource as ds
 from pyspark.sql import functions as F
+from written_logs import read_rows
 
 from tagwire import log
 from tagwire.records import Record, build
@@ -414,21 +415,11 @@ def test_drop_malformed_omits_error_rows(tmp_path: Path) -> None:
     data = bytearray(b"".join(batches))
     data[len(batches[0]) + 70] ^= 1
     (folder / f"{0:020}.log").write_bytes(data)
-
-    def rows(mode: str) -> list[dict[str, Any]]:
-        query = log_query({"path": str(tmp_path), "mode": mode})
-        schema = full_schema(query)
-        return [row for s in plan(query) for each in rows_of(s, query, schema) for row in each.to_pylist()]
-
-    left = rows("dropmalformed")
+    left = read_rows(tmp_path, mode="dropmalformed")
     assert [row["offset"] for row in left] == [0, 1, 2, 6, 7, 8] and "_error" not in left[0]
-    assert [row["offset"] for row in rows("PERMISSIVE")] == [0, 1, 2, None, 6, 7, 8]
+    assert [row["offset"] for row in read_rows(tmp_path, mode="PERMISSIVE")] == [0, 1, 2, None, 6, 7, 8]
     with pytest.raises(PipelineError, match="Option 'message' can't be combined with mode=DROPMALFORMED"):
         log_query({"path": "x", "mode": "DROPMALFORMED", "message": "HeartbeatRequest", "version": "1"})
-
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 TOPIC, PARTITION, OFFSET, TIME = (("topic",), ("partition",), ("offset",), ("timestamp",))

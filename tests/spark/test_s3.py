@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("moto", reason="moto is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
-pytest.importorskip("flask", reason="flask is not installed: pip install flask flask-cors")
-pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
 
-import s3fs
 from object_storage import s3_server
 from pyspark.errors import PySparkException
 from streamed_logs import batch
@@ -23,9 +19,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def bucket() -> Iterator[tuple[Any, str]]:
-    with s3_server() as (options, _):
-        system = s3fs.S3FileSystem(**options)
-        system.mkdir("logs")
+    with s3_server() as (system, options, _):
         for base in (0, 5):
             system.pipe(f"logs/k/orders-0/{base:020}.log", batch(base))
         yield system, json.dumps(options)

@@ -11,8 +11,9 @@ from typing import Any
 
 import fsspec
 import fsspec.asyn
+import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from written_logs import arrow_rows
+from written_logs import read_rows
 
 
 class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
@@ -187,7 +188,7 @@ def counted() -> Any:
 
 
 def offsets(path: str, **options: Any) -> list[int]:
-    return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
+    return [row["offset"] for row in read_rows(path, **options)]
 
 
 class _Cut:
@@ -203,11 +204,15 @@ class _Cut:
 
 
 @contextmanager
-def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
-    """Start an S3 server on loopback. Yield its storage options, and a list to which it adds each request.
+def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[Any, dict[str, Any], list[Any]]]:
+    """Start an S3 server on loopback with a bucket `logs`. Skip the test if a library is missing.
 
-    If `cuts` returns true for the number of a GET request (from 0), the server sends only half of the body.
+    Yield the server's file system, its storage options, and a list to which the server adds each request. If `cuts`
+    returns true for the number of a GET request (from 0), the server sends only half of the body.
     """
+    for library in ("moto", "flask"):
+        pytest.importorskip(library, reason=f"{library} is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler
 
@@ -225,7 +230,10 @@ def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict
     try:
         _, port = server.get_host_and_port()
         urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", data=b"").close()  # drops earlier data
-        yield {"key": "testing-id", "secret": "very-hidden", "endpoint_url": f"http://127.0.0.1:{port}"}, seen
+        options = {"key": "testing-id", "secret": "very-hidden", "endpoint_url": f"http://127.0.0.1:{port}"}
+        system = s3fs.S3FileSystem(**options)
+        system.mkdir("logs")
+        yield system, options, seen
     finally:
         server.stop()
         WSGIRequestHandler.log_request = original  # type: ignore[method-assign]

@@ -208,12 +208,7 @@ def test_jobs_reject_a_url_as_a_local_path(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[Any]:
-    pytest.importorskip("moto", reason="moto is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
-    pytest.importorskip("flask", reason="flask is not installed: pip install flask flask-cors")
-    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
-    with s3_server() as (options, seen):
-        system = s3fs.S3FileSystem(**options)
-        system.mkdir("logs")
+    with s3_server() as (system, options, seen):
         for name, data in log().items():
             system.pipe(f"logs/k/{name}", data)
         yield system, options, seen
@@ -245,46 +240,42 @@ def test_s3_rejects_a_range_of_another_object(s3: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_truncated_replies_of_s3_are_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_replies_of_s3_are_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all replies are truncated, the error must say that the file is unreadable, not that it is missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False, True]
-    with s3_server(lambda number: cut[number % len(cut)]) as (options, seen):
-        system = s3[0].__class__(**options)
-        system.mkdir("cut")
-        system.pipe({f"cut/{name}": data for name, data in log().items()})
+    with s3_server(lambda number: cut[number % len(cut)]) as (system, options, seen):
+        system.pipe({f"logs/{name}": data for name, data in log().items()})
         given = {"storageOptions": json.dumps(options), "maxSplitBytes": "1m"}
-        query = log_query({"path": "s3://cut/orders-0", **given})
+        query = log_query({"path": "s3://logs/orders-0", **given})
         splits = plan(query)
         seen.clear()
         for _ in range(3):
-            assert offsets("s3://cut/orders-0", **given) == [*range(5 * BATCHES)]
+            assert offsets("s3://logs/orders-0", **given) == [*range(5 * BATCHES)]
         ranges = [each[1:3] for each in seen if each[2]]
         assert len(ranges) > len({*ranges}) * 3
         cut[:] = [True]
-        with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*s3://cut/orders-0"):
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*s3://logs/orders-0"):
             list(rows_of_task(splits, query, full_schema(query)))
 
 
 @pytest.mark.thorough
-def test_truncated_replies_while_a_read_is_planned(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_replies_while_a_read_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests for checkpoints, `_SUCCESS` and listings must be repeated like those for segments."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False]
-    with s3_server(lambda number: cut[number % len(cut)]) as (options, _):
-        system = s3[0].__class__(**options)
-        system.mkdir("cut")
+    with s3_server(lambda number: cut[number % len(cut)]) as (system, options, _):
         given = {"storageOptions": json.dumps(options)}
         for first in (0, 5):
-            job("s3://cut/k", table(*(("t", 0, first + n, None, b"v") for n in range(5))), **given)  # type: ignore[arg-type]
-        system.pipe("cut/k/log-start-offset-checkpoint", b"0\n1\nt 0 2\n")
-        query = log_query({"path": "s3://cut/k", **given})
+            job("s3://logs/k", table(*(("t", 0, first + n, None, b"v") for n in range(5))), **given)  # type: ignore[arg-type]
+        system.pipe("logs/k/log-start-offset-checkpoint", b"0\n1\nt 0 2\n")
+        query = log_query({"path": "s3://logs/k", **given})
         for cut[:] in ([True, False], [False, True]):
-            assert offsets("s3://cut/k/t-0", respectLogStart="true", **given) == [*range(2, 10)]
-            assert [unit[::2] for unit in _units(query)] == [("s3://cut/k/t-0", 2)]
+            assert offsets("s3://logs/k/t-0", respectLogStart="true", **given) == [*range(2, 10)]
+            assert [unit[::2] for unit in _units(query)] == [("s3://logs/k/t-0", 2)]
         cut[:] = [True, False]
-        job("s3://cut/k", table(("t", 0, 10, None, b"v")), **given)  # type: ignore[arg-type]
-        assert offsets("s3://cut/k", **given) == [*range(11)]
+        job("s3://logs/k", table(("t", 0, 10, None, b"v")), **given)  # type: ignore[arg-type]
+        assert offsets("s3://logs/k", **given) == [*range(11)]
 
 
 def test_secrets_are_not_shown(s3: Any) -> None:

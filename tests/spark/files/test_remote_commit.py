@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-pytest.importorskip("moto", reason="moto is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
-pytest.importorskip("flask", reason="flask is not installed: pip install flask flask-cors")
-pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
 
-import s3fs
 from object_storage import ConditionalFileSystem, conditional, s3_server
 from written_logs import arrow_rows, columns, job, table
 
@@ -81,9 +77,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[Any, dict[str, Any]]]:
-    with s3_server() as (options, _):
-        system = s3fs.S3FileSystem(**options)
-        system.mkdir("logs")
+    with s3_server() as (system, options, _):
         yield system, options
 
 

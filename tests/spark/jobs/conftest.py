@@ -1,10 +1,17 @@
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tagwire.errors import TagwireError
+
+
+@pytest.fixture
+def broker(logs: Path) -> Path:
+    """Return the small logs of a Kafka 2.8 broker."""
+    return logs / "kafka28"
 
 
 @pytest.fixture

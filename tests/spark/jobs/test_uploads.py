@@ -40,11 +40,6 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     conditional()
 
 
-@pytest.fixture
-def broker(logs: Path) -> Path:
-    return logs / "kafka28"
-
-
 def stored(store: Any, url: str = URL) -> dict[str, bytes]:
     """Return all objects below a prefix, except the commit's manifest."""
     root = store._strip_protocol(url)

@@ -8,6 +8,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.errors import PySparkException
 from streamed_logs import stream, triggers
+from written_logs import read_rows
 
 from tagwire import log
 from tagwire.log.compact import compact_partition
@@ -18,9 +19,6 @@ from tagwire.message.engines import engine
 from tagwire.records import FormatSet, Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs, convert_logs, export_logs, import_logs, whatif_logs
-from tagwire_spark.log_read.query import log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of
-from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.thorough
 
@@ -30,12 +28,6 @@ if TYPE_CHECKING:
 SOME = [each for each in MIXTURES if len(each.older) == 2]
 TWO = [Mixture("kip82-int+kip87", ("v0", "v1")), Mixture("v3-zigzag", ("v1", "v2"))]
 NOW = 10**13
-
-
-def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
-    query = log_query({"path": str(path), **options})
-    schema = full_schema(query)
-    return [row for split in plan(query) for batch in rows_of(split, query, schema) for row in batch.to_pylist()]
 
 
 def in_short(row: Any) -> tuple[Any, ...]:
@@ -61,16 +53,18 @@ def expected_rows(expected: list[tuple[str, Record]]) -> list[tuple[Any, ...]]:
 def test_rows_of_splits_in_both_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
     expected = expected_rows(log_of(tmp_path / "t-0", mixture))
     options = {"recordFormat": mixture.named}
-    assert [in_short(row) for row in rows(tmp_path, **options)] == expected
+    assert [in_short(row) for row in read_rows(tmp_path, **options)] == expected
     if mixture.named == "v3":
-        assert [in_short(row) for row in rows(tmp_path, recordFormat="auto")] == expected
-    assert sorted(map(in_short, rows(tmp_path, **options, maxSplitBytes="150")), key=lambda row: row[1]) == expected
-    assert sum(row["_error"] is not None for row in rows(tmp_path, **options, mode="PERMISSIVE")) == 0
-    batch_headers = rows(tmp_path, **options, level="batch")
+        assert [in_short(row) for row in read_rows(tmp_path, recordFormat="auto")] == expected
+    assert (
+        sorted(map(in_short, read_rows(tmp_path, **options, maxSplitBytes="150")), key=lambda row: row[1]) == expected
+    )
+    assert sum(row["_error"] is not None for row in read_rows(tmp_path, **options, mode="PERMISSIVE")) == 0
+    batch_headers = read_rows(tmp_path, **options, level="batch")
     assert list(dict.fromkeys(row["format"] for row in batch_headers)) == list(dict.fromkeys(mixture.formats))
     if engine() == "native":
         monkeypatch.setattr("tagwire.log.column_stream.engine", lambda: "python")
-        assert [in_short(row) for row in rows(tmp_path, **options)] == expected
+        assert [in_short(row) for row in read_rows(tmp_path, **options)] == expected
 
 
 @pytest.mark.parametrize("bound", [{"maxOffsetsPerTrigger": 5}, {"maxBytesPerTrigger": 200}], ids=str)
@@ -87,12 +81,12 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
     batches = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))
-    assert [row["format"] for row in rows(tmp_path, recordFormat="kip87")] == ["v1", "kip87"]
+    assert [row["format"] for row in read_rows(tmp_path, recordFormat="kip87")] == ["v1", "kip87"]
     with pytest.raises(PipelineError, match="found magic 1, expected 2"):
-        rows(tmp_path, recordFormat="kip87", onlyRecordFormat="true")
+        read_rows(tmp_path, recordFormat="kip87", onlyRecordFormat="true")
     for options in ({"onlyRecordFormat": "true"}, {"recordFormat": "kip87,kip82-str"}):
         with pytest.raises(PipelineError, match="Option recordFormat or onlyRecordFormat"):
-            rows(tmp_path, **options)
+            read_rows(tmp_path, **options)
 
 
 @pytest.mark.spark
