@@ -5,7 +5,7 @@
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
         output/                 becomes the output, by one rename
 
-An output for a URL is built in a work folder, and then uploaded (`upload`). Each attempt at a unit of work writes to
+An output for a URL is built in a work folder, and then uploaded (`_upload`). Each attempt at a unit of work writes to
 its own folder. Spark accepts one attempt; the folders of others are removed at the end.
 """
 
@@ -38,13 +38,13 @@ from tagwire_spark.jobs.tasks import run_units
 # reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which appears last.
 
 
-def begin_upload(url: str, storage: StorageOptions) -> Job:
+def _begin_upload(url: str, storage: StorageOptions) -> Job:
     """Begin an upload. Raises LogPathError if the prefix isn't empty, and PipelineError if it can't be written."""
     _check_empty(url, storage)
     return commit.begin(url, storage)
 
 
-def upload(spark: SparkSession, folder: Path, job: Job) -> None:
+def _upload(spark: SparkSession, folder: Path, job: Job) -> None:
     """Upload all files of `folder`, and commit them. Raises LogPathError or PipelineError if this fails."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
@@ -204,11 +204,11 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
                 "folder that the driver and all workers mount.",
             )
         work = Path(tempfile.gettempdir())
-    job = begin_upload(url, output.storage)
+    job = _begin_upload(url, output.storage)
     folder = work / f".tagwire-{job.id}.output"
     try:
         yield folder
-        upload(spark, JobFolders(folder).output, job)
+        _upload(spark, JobFolders(folder).output, job)
     except OSError as error:
         raise not_written(folder, folder, error) from None
     finally:

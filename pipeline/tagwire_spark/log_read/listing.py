@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
 """Minimum age of a modification time, in nanoseconds. A more recent time can stay the same after another change."""
 _NAMED: Final = 5
-"""Maximum number of file names listed in an error."""
+"""Maximum number of names listed in an error."""
 
 
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
@@ -84,7 +84,7 @@ def settled_location(
 
 def folders_of(location: Location) -> Sequence[Path]:
     """Return the partition folders of a location, or the segment if the location is a segment."""
-    return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
+    return [location.local] if location.local.is_file() else [*_counted_folders(location.local)]
 
 
 def check_found(path: str, found: Sequence[Location]) -> None:
@@ -99,11 +99,15 @@ def check_found(path: str, found: Sequence[Location]) -> None:
         if any(each.segments for each in partitions_of(location, LogQuery(()), folders_of(location))):
             return
         names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in location.local.iterdir())
-    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    text = f"{path}: no log segment found, only {shown}" if shown else f"{path}: no log segment found"
+    text = f"{path}: no log segment found" + (f", only {shown_names(names)}" if names else "")
     raise PipelineError(
         "KAFKA_LOG_NOT_FOUND", f"{text}; a segment is a file such as orders-0/{segment_file(0, 'log')}."
     )
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """Return names for an error message: the first few, and the number of the others."""
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
@@ -119,11 +123,11 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     Returns None if there is only a `_SUCCESS` file. Raises LogPathError if a folder can't be listed.
     """
     roots = [each.local.parent if each.local.is_file() else each.local for each in found]
-    keys = {partition_key(folder) for root in roots for folder in counted_folders(root)}
+    keys = {partition_key(folder) for root in roots for folder in _counted_folders(root)}
     return keys if keys or not any((root / DONE).exists() for root in roots) else None
 
 
-def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
+def _counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
     Folders that a broker is moving or deleting are skipped, except for `path` itself. `searched` is called with each
@@ -162,7 +166,7 @@ class LocalListing(Generic[_T]):
         if known is not None and all(_changed(each) == then for each, then in known[0].items()):
             return known[1]
         start, times = time.time_ns(), dict[Path, int]()
-        found = [*counted_folders(root, lambda folder: times.__setitem__(folder, _changed(folder)))]
+        found = [*_counted_folders(root, lambda folder: times.__setitem__(folder, _changed(folder)))]
         self._folders.pop(root, None)
         if all(start - each > _SETTLED for each in times.values()):
             self._folders[root] = times, found

@@ -61,7 +61,7 @@ def end_of(
     last = segments[-1]
     with last.opened() as data:
         scan = Scan(last.name, data, format)
-        start = position_before(scan, last, None)
+        start = _position_before(scan, last, None)
         if near is not None and near.last > start and _has_offset(scan, near.last, near.offset - 1):
             start = near.last
         spans = [*_last_spans(scan, start, permissive=permissive)]
@@ -131,11 +131,11 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
         with segment.opened() as data:
             scan = Scan(segment.name, data, format)
             yield from (
-                each for each in scan.spans(position_before(scan, segment, offset)) if each.last_offset >= offset
+                each for each in scan.spans(_position_before(scan, segment, offset)) if each.last_offset >= offset
             )
 
 
-def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
+def _position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """Return the position of the last indexed batch at or before `offset`.
 
     If `offset` is None, use the last index entry. Returns 0 if there is no usable entry.
@@ -187,7 +187,7 @@ _HEADS: Final = 64
 """Maximum number of batch headers to read to find the offset of a time index entry."""
 
 
-class Earlier(NamedTuple):
+class _Earlier(NamedTuple):
     """The part of a segment in which all records are earlier than a given time."""
 
     end_offset: int
@@ -203,7 +203,7 @@ def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key:
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:
-        start = _offset_at(query, partition, start_time)
+        start = _offset_of_time(query, partition, start_time)
         if start is None and query.future_is_error:
             option = "startingTimestamp" if isinstance(query.start_times, int) else "startingOffsetsByTimestamp"
             text = f"Option {option}: {name} has no record with timestamp {start_time} or later; "
@@ -211,19 +211,21 @@ def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key:
         start = NO_OFFSET - 1 if start is None else start
         query = query._replace(starts={key: start})
     if end_time is not None:
-        end = _offset_at(query, partition, end_time)
+        end = _offset_of_time(query, partition, end_time)
         query = query._replace(ends={key: NO_OFFSET if end is None else end})
     return query
 
 
-def _offset_at(query: LogQuery, partition: Partition, timestamp: int) -> int | None:
+def _offset_of_time(query: LogQuery, partition: Partition, timestamp: int) -> int | None:
     try:
-        return offset_at(partition, timestamp, query.formats, permissive=query.permissive)
+        return _first_offset_at(partition, timestamp, query.formats, permissive=query.permissive)
     except (LogError, LogPathError) as error:
         raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
 
-def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False) -> int | None:
+def _first_offset_at(
+    partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False
+) -> int | None:
     """Return the offset of the first record at or after a timestamp in milliseconds; None if all records are earlier.
 
     Raises LogError if the log is damaged before that record, unless `permissive` is set.
@@ -262,7 +264,7 @@ def _late_batches(
             yield span.position, scan.batch(span.position)
 
 
-def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
+def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> _Earlier | None:
     """Return the part of a segment before a time in milliseconds, or None if the time index has no usable entry."""
     path = segment.sibling("timeindex")
     if path is None:
@@ -275,13 +277,13 @@ def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earl
         latest, offset = found[0], (segment.base_offset or 0) + found[1]
         with segment.opened() as data:
             scan = Scan(segment.name, data, format)
-            spans = islice(scan.spans(position_before(scan, segment, offset)), _HEADS)
+            spans = islice(scan.spans(_position_before(scan, segment, offset)), _HEADS)
             span = next((each for each in spans if each.last_offset >= offset), None)
             if span is None:
                 return None
             batch = scan.outline(span.position)
             if batch.base_offset > offset or batch.max_timestamp != latest:
                 return None
-            return Earlier(span.last_offset + 1, span.position + span.size == len(data))
+            return _Earlier(span.last_offset + 1, span.position + span.size == len(data))
     except (LogError, LogPathError):
         return None

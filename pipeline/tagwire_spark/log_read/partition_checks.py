@@ -7,18 +7,22 @@ replicas of a partition, only one replica is read.
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import folder_of
 from tagwire_spark.files.store import is_remote
+from tagwire_spark.log_read.listing import shown_names
 from tagwire_spark.log_read.query import ALL, LogQuery, partition_key
 from tagwire_spark.options import invalid
 
 if TYPE_CHECKING:
     from tagwire.log import Partition, Segment
     from tagwire_spark.log_read.splits import Split
+
+
+_Keys = Set[tuple[str, int]]
 
 
 def folder_name(file: str) -> str:
@@ -96,12 +100,6 @@ def _end(splits: Sequence["Split"]) -> tuple[str, int]:
     return max((split.file.rpartition("/")[2], split.end) for split in splits)
 
 
-_NAMED: Final = 5
-"""Maximum number of names listed in an error."""
-
-_Keys = Set[tuple[str, int]]
-
-
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
@@ -139,17 +137,12 @@ def _check(option: str, requested: Collection[str], found: Collection[str], quer
         return
     paths = query.storage.hidden(" and ".join(query.paths))
     suggestion = near(missing[0], found) or "."
+    names = shown_names(sorted(found)) or "nothing"
     raise PipelineError(
         "KAFKA_LOG_NOT_FOUND",
-        f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {_listed(found)}; "
+        f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {names}; "
         f"to read only the partitions that exist, set option failOnDataLoss=false{suggestion}",
     )
-
-
-def _listed(found: Collection[str]) -> str:
-    names = sorted(found)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED]) or 'nothing'}{more}"
 
 
 def _name(key: tuple[str, int]) -> str:

@@ -18,11 +18,11 @@ from tagwire_spark.errors import loss, rejection
 from tagwire_spark.log_read.log_offsets import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
-Offsets = dict[str, dict[str, int]]
+_Offsets = dict[str, dict[str, int]]
 """A stream offset as Spark stores it, such as {"orders": {"0": 23}}."""
 Ends = dict[tuple[str, int], int]
-TOPIC_IDS: Final = ":topicIds"
-EPOCHS: Final = ":leaderEpochs"
+_TOPIC_IDS: Final = ":topicIds"
+_EPOCHS: Final = ":leaderEpochs"
 """Keys for topic IDs and leader epochs in a stream offset. No topic has such a name, because of the colon."""
 
 
@@ -122,22 +122,22 @@ def spark_offset(
 
     A topic without an ID keeps the ID in `earlier`, so that the stream notices when the topic is recreated.
     """
-    found: Offsets = {}
+    found: _Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset
     now = {topic: log.topic_id for (topic, _), log in sorted(logs.items()) if log.topic_id}
-    ids = {topic: each for topic, each in sorted(((earlier or {}).get(TOPIC_IDS, {}) | now).items()) if topic in found}
-    epochs: Offsets = {}
+    ids = {topic: each for topic, each in sorted(((earlier or {}).get(_TOPIC_IDS, {}) | now).items()) if topic in found}
+    epochs: _Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         log = logs.get((topic, number))
         if log is not None and (epoch := log.epoch_before(offset)) is not None:
             epochs.setdefault(topic, {})[str(number)] = epoch
-    return found | ({TOPIC_IDS: ids} if ids else {}) | ({EPOCHS: epochs} if epochs else {})
+    return found | ({_TOPIC_IDS: ids} if ids else {}) | ({_EPOCHS: epochs} if epochs else {})
 
 
 def offset_ends(offset: Mapping[str, Any]) -> Ends:
     """Parse a stream offset as Spark stores it. Return the next offset of each partition."""
-    topics = {topic: found for topic, found in offset.items() if topic not in (TOPIC_IDS, EPOCHS)}
+    topics = {topic: found for topic, found in offset.items() if topic not in (_TOPIC_IDS, _EPOCHS)}
     return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}
 
 
@@ -152,7 +152,7 @@ def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Return the partitions of topics that were recreated between two stream offsets."""
-    before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
+    before, after = start.get(_TOPIC_IDS, {}), end.get(_TOPIC_IDS, {})
     topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
     return (key for key in offset_ends(start) if key[0] in topics)
 
@@ -163,7 +163,7 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
     If `fails` is false, no error is raised, and a recreated topic is read from its beginning. Returns True if any topic
     was recreated.
     """
-    epochs, others, is_new = offset.get(EPOCHS, {}), _other_ids(logs, offset), False
+    epochs, others, is_new = offset.get(_EPOCHS, {}), _other_ids(logs, offset), False
     for key in sorted(starts.keys() & logs.keys()):  # sorted, so that every run reports the same log
         log = logs[key]
         epoch, now = epochs.get(key[0], {}).get(str(key[1])), log.epoch_before(starts[key])
@@ -200,7 +200,7 @@ def _other_ids(
     """
     of_topics = {topic: log.topic_id for (topic, _), log in logs.items() if log.topic_id}
     pairs = {
-        key: (log.topic_id or of_topics.get(key[0], ""), offset.get(TOPIC_IDS, {}).get(key[0], ""))
+        key: (log.topic_id or of_topics.get(key[0], ""), offset.get(_TOPIC_IDS, {}).get(key[0], ""))
         for key, log in logs.items()
     }
     return {key: (now, was) for key, (now, was) in pairs.items() if now and was and now != was}
