@@ -15,6 +15,10 @@ If step 2 fails, `_SUCCESS` is replaced by its old content plus the number and j
 commit is undone. The staged objects are deleted first, so that no other process can copy them. Then their copies are
 deleted and, last, the manifest.
 
+Before a process deletes objects outside of the staging folder, it checks that no other process has ended the commit.
+Most stores can't make this check a part of the deletion. So a process that is suspended between the two, while others
+end this commit and make another, could delete objects of the later commit.
+
 If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.
 """
@@ -277,8 +281,8 @@ class RemoteFolder(CommitFolder):
             self._end(number, change)
 
     def _undo(self, number: int, change: Mapping[str, Any]) -> None:
-        if self._is_there(number):
-            self._objects.delete_all(self._objects.listed(Job(self.root, change["job"]).name))
+        self._objects.delete_all(self._objects.listed(Job(self.root, change["job"]).name))
+        if self._is_there(number):  # otherwise, the objects may belong to a later commit
             new = [self._objects.path(target) for _, target in change["moves"] if target not in change["removes"]]
             self._objects.delete_all(new)
             self._end(number, change)

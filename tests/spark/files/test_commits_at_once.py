@@ -145,6 +145,29 @@ def test_commit_undone_by_another_process(
     assert rows(tmp_path) == ({"t-0": [b"old", b"other"]} if is_taken else BEFORE) and is_clean(tmp_path)
 
 
+def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If others undo a commit and reuse its number, a process that is still undoing it must leave their files alone."""
+    writer, messages = begun(tmp_path)
+    other, its_messages = staged(tmp_path, b"other", "t")
+    rename, steps = local_commit._rename, ["fail", "wait"]
+
+    def slow(source: Path, target: Path) -> None:
+        if target.parent.name == "u-0" and "fail" in steps:
+            steps.remove("fail")
+            raise OSError(errno.EIO, "Input/output error", str(target))
+        if (source.parent.name, source.suffix, steps) == ("t-0", ".log", ["wait"]):
+            steps.remove("wait")
+            carried_out_by_another(tmp_path)
+            other.commit(its_messages)
+        rename(source, target)
+
+    monkeypatch.setattr(local_commit, "_rename", slow)
+    with pytest.raises(PipelineError, match="Input/output error"):
+        writer.commit(messages)
+    writer.abort(messages)
+    assert not steps and rows(tmp_path) == {"t-0": [b"old", b"other"]} and is_clean(tmp_path)
+
+
 def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a process dies while it rolls back a commit, the next reader must complete the rollback without an error."""
     writer, messages = begun(tmp_path)
