@@ -40,7 +40,7 @@ def versions_of(spec: dict[str, Any]) -> range:
 def disagreements(
     vectors: Iterator[tuple[dict[str, Any], dict[str, Any]]], specs: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """Return how many vectors there are, and which of them the encoder writes in another way."""
+    """Return the number of vectors, and the labels of the vectors that the encoder encodes differently."""
     found = [
         (label(row), encode(specs[row["message"]], row["version"], value).hex() == row["hex"]) for row, value in vectors
     ]

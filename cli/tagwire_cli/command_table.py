@@ -1,11 +1,11 @@
-"""The tables of the commands and of their exit statuses, and the class of groups that load their commands by table.
+"""The tables of commands and exit statuses, and the command group that loads its commands from these tables.
 
-Each command has a module, and is the module's attribute `command`. Commands that share most of their code can share a
-module; for a click command with another name, the table contains `module:name`. A module is imported only when its
-command is used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't
-require the extras of other commands.
+Most commands have a module of their own, with the command in its attribute `command`. Commands that share most of their
+code can share a module; in the table, each of them is `module:name`. A module is imported only when its command is
+used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't require the
+extras of other commands.
 
-cloup and rich-click also have help sections, but they would change all other help.
+The libraries cloup and rich-click can also group commands in help sections, but they would change all other help.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Compare the layouts of two versions of a message, field by field, for `tagwire diff` and `tagwire show`.
+"""Compare the layouts of a message's versions, field by field, for `tagwire diff` and `tagwire show`.
 
 A layout describes the wire format of one version: the types of its fields, their length encodings, nullability and
 tags. Fields are matched by name. Of a field's type, only nullability and length encoding can change between versions. A

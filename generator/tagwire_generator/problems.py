@@ -1,6 +1,6 @@
-"""The rules for specs, and two kinds of violations of rules.
+"""The rules for specs, and the classes for violations of these rules.
 
-A `Violation` is in an object of the spec model. A `Problem` is at a position in a file.
+A `Violation` refers to an object of the spec model. A `Problem` has a position in a file.
 """
 
 import tomllib

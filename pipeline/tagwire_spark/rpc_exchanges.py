@@ -1,4 +1,7 @@
-"""Pair requests with responses by connection and correlation ID, and decode both."""
+"""Read captured frames, pair requests with responses, and decode both.
+
+Frames are paired by connection and correlation ID.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,7 +29,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this stands for a gap in a network capture. A gap has an error, but no bytes."""
+        """Whether this represents a gap in a network capture. A gap has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 

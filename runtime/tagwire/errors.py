@@ -35,7 +35,10 @@ class TagwireError(Exception):
 
 
 class MissingExtraError(TagwireError, ImportError):
-    """Raised if an optional library is not installed, or is too old, as `problem` says. The text has the remedy."""
+    """Raised if an optional library is not installed or, with a `problem` that describes this, is too old.
+
+    The message says how to install the library.
+    """
 
     def __init__(self, library: str, extra: str, problem: str = "") -> None:
         problem = problem or f"{library} is not installed"

@@ -1,4 +1,4 @@
-"""Guess which message unknown bytes may be: try every message of a package, and rank the results.
+"""Guess which message some bytes contain: try every message of a package, and rank the results.
 
 The first bytes of a request identify it. Responses and messages without a header have no such bytes, so every message
 is tried. A message is a candidate if it decodes completely in strict mode. `tagwire.plausibility` ranks the candidates

@@ -1,4 +1,4 @@
-"""Imports that happen late or not at all: names of packages, optional libraries, and `typing.Generic`.
+"""Lazy imports of packages' names and of optional libraries, and a fast replacement for `typing.Generic`.
 
 `import tagwire` is fast because a package's names are loaded on first use (`lazy_names`). Optional libraries are also
 imported on first use (`required`). If one is missing, the error names the extra that installs it.

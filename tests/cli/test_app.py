@@ -66,7 +66,7 @@ def test_a_misspelled_command() -> None:
     [
         ("jinja2", ["generate"], "generate"),
         ("black", ["generate"], "generate"),
-        ("jsonschema", ["validate", "abuot.json"], "generate"),  # loaded only for a spec that is wrong
+        ("jsonschema", ["validate", "abuot.json"], "generate"),  # imported only if a spec is invalid
         ("pygls", ["lsp"], "lsp"),
         ("lsprotocol", ["lsp"], "lsp"),
         ("yaml", ["mock", "serve", "script.yaml"], "mock"),

@@ -115,7 +115,7 @@ P = ParamSpec("P")
 
 
 def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a coroutine function a test. A decorator."""
+    """Turn a coroutine function into a test that pytest can run. Use it as a decorator."""
 
     @functools.wraps(test)
     def run(*fixtures: P.args, **by_name: P.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""Write segments from batches, and make the bytes of single batches that `build` would refuse to build."""
+"""Write segments, and make batches field by field, even batches that `tagwire.records.build` would reject."""
 
 import struct
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Code that commands about logs share: their options, the partitions in their paths, reports of progress and damage."""
+"""The options of commands about logs, and other code that these commands share.
+
+The code finds the partitions in the given paths and in output folders, and reports progress and damage.
+"""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Write the output of `tagwire log dump`, batch by batch, as lines of JSON or tab-separated text.
 
+`RecordFilter` selects the records to write.
+
 The command imports this module only when it runs, so that `--help` is fast.
 """
 

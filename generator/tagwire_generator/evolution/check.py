@@ -1,8 +1,8 @@
 """Compare two sets of specs, such as released and current specs, and locate each finding in its file.
 
-The layouts of all common versions are compared, and properties that are not part of layouts. The layouts of a message
-are compared, version by version, only if its spec has changed. A difference that recurs in consecutive versions is a
-single finding, with example bytes for one version.
+If the spec of a message has changed, the layouts of all versions that both specs have are compared, and also the
+properties that are not part of layouts. A difference that recurs in consecutive versions is a single finding, with
+example bytes for one version.
 """
 
 from collections import Counter

@@ -1,11 +1,11 @@
-"""Record formats: their attributes, the framing of their fields, and their rules.
+"""The model of record formats in specs: their attributes, the framing of their fields, and the rules for both.
 
 The framing of a field consists of its lengths, counts, checksum, compression and condition. The keys `lengthOf`,
 `countOf` and `covers` name a later field of the same struct. The keys `when`, `deltaOf` and `compression` name an
 earlier field of the same struct or of an enclosing struct. If several earlier fields have this name, the nearest one is
 meant.
 
-The end of this module is about fields of messages, which name record formats in `recordFormats`.
+The last functions are about the key `recordFormats`, with which a field of a message names record formats.
 """
 
 from collections.abc import Iterator, Mapping

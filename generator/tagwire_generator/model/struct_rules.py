@@ -1,4 +1,4 @@
-"""Rules for the structs and fields of a message that depend on the whole message.
+"""Rules for structs and fields that can only be checked with the whole message.
 
 For structs, these rules are about names, declarations, cycles and sizes. For fields, they are about the message's
 dialect, versions and options.

@@ -98,8 +98,8 @@ def value_facts(field: FieldSpec) -> list[str]:
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
     """Return a docstring: the description `about`, then facts such as the wire type and the versions.
 
-    The facts are in parentheses, so that `message.field_docs` can separate them from the description. Each string in
-    `more` becomes a paragraph.
+    The facts are in parentheses, so that `tagwire.message.declarations` can separate them from the description. Each
+    string in `more` becomes a paragraph.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
     return "\n\n    ".join(map(prose, filter(None, [text, *more])))

@@ -351,7 +351,7 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _discard(undone: Path) -> None:
-    """Remove a staging folder if it exists. It is first renamed, so that no process takes over its remains."""
+    """Remove a staging folder if it exists. Rename it first, so that `_take_over` in another process can't find it."""
     gone = undone.with_name(f"{undone.stem}-{uuid4().hex}{undone.suffix}")
     with suppress(OSError):
         undone.rename(gone)

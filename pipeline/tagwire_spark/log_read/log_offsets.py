@@ -1,4 +1,4 @@
-"""Find offsets in a log: where the log ends, where batches and segments end, and which offset belongs to a time.
+"""Find offsets in a log: the ends of the log, its batches and its segments, and the offset for a given time.
 
 A log ends after its last whole batch. While the broker writes the next batch, the file ends within that batch or, if
 preallocated, continues with zeros. So the last batch counts only if its checksum is right. Invalid bytes before a whole

@@ -1,4 +1,4 @@
-"""Check the partitions that a query finds: those that its options name must exist, and none may be read twice.
+"""Check that the partitions in a query's options exist, and that no partition is read twice.
 
 As in Spark's Kafka source, unknown topics and partitions are rejected, but a `subscribePattern` without a match is
 accepted. A stream accepts an unknown topic, because it can be created later. If several broker folders or paths contain

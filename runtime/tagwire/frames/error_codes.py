@@ -1,4 +1,4 @@
-"""The error codes in a response, each with its path, and the exception for a response that has some."""
+"""The error codes in a response, each with its path, and the exception for a response that contains error codes."""
 
 from __future__ import annotations
 

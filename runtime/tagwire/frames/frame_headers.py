@@ -1,4 +1,4 @@
-"""Frames, and their headers: make the header of a request or response, or check the header that the caller passes."""
+"""The class of frames, and functions that make the header of a frame or check a header that the caller passes."""
 
 from __future__ import annotations
 

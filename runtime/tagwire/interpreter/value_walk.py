@@ -1,4 +1,4 @@
-"""Get the fields of a value that is encoded, and check rules about several fields: unions and unique keys.
+"""Get the fields of a value that is being encoded, and check rules about several fields: unions and unique keys.
 
 A struct is an object of its layout's class or, if there is no class, a mapping from field names to values. The reader
 and the JSON parser check the same rules, but use different error texts.

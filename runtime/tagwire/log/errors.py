@@ -1,4 +1,4 @@
-"""What can be wrong with a log: the rules that its files must follow, and the errors that reading a log raises.
+"""The rules that the files of a log must follow, and the errors and problems that describe violations.
 
 An error for invalid bytes has an offset in the file, and the id of the broken rule. A report of `verify` lists
 problems, which have the same ids.

@@ -1,4 +1,4 @@
-"""How a data class declares its fields: one line for each, followed by its docstring.
+"""The declarations of fields in data classes: one line for each field, followed by the field's docstring.
 
     class MemberIdentity(Struct, metaclass=data_class):
         member_id: str = field("MemberId", "string", "3+", default="")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Message)
 else:
-    M = TypeVar("M")  # for a bound in quotes, Python 3.14 would import the slow modules annotationlib and ast
+    M = TypeVar("M")  # no quoted bound: for one, Python 3.14 imports the slow modules annotationlib and ast
 
 READ_ERRORS: Final = (ValueError, struct_error, IndexError, OverflowError)
 """The exceptions that `read` may raise on invalid bytes. ValueError includes UnreadableBytes and UnicodeDecodeError."""

@@ -97,7 +97,7 @@ def should_retain(record: Record, format: "str | Format", *, is_latest: bool = T
     A null value or, in some formats, a tombstone bit marks a delete. `is_latest` means that no later record has the
     same key. Deletes and records with a null key are not kept. If `is_compacted` is false, all records are kept.
     """
-    from tagwire.records.format_set import format_of  # imports this module
+    from tagwire.records.format_set import format_of  # imported here, because `format_set` imports this module
 
     if not is_compacted:
         return True

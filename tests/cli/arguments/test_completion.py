@@ -155,7 +155,7 @@ def test_fish(tmp_path: Path, line: str, expected: list[str]) -> None:
     [
         ("fish", "_TAGWIRE_COMPLETE=fish_complete"),
         ("zsh", "_TAGWIRE_COMPLETE=zsh_complete"),
-        ("zsh", 'compdef _tagwire_completion tagwire\n    _tagwire_completion "$@"'),  # for the second Tab
+        ("zsh", 'compdef _tagwire_completion tagwire\n    _tagwire_completion "$@"'),  # needed for the second Tab
     ],
 )
 def test_scripts_of_shells_that_may_not_be_here(name: str, text: str) -> None:

@@ -81,7 +81,7 @@ def test_check_sees_an_edited_spec_a_stale_module_and_a_new_message(generated: P
 
 def test_the_diff_is_data_and_applies(generated: Path) -> None:
     edit_spec(generated, "PingRequest", "Nonce", "Number")
-    done = generate("--diff", code=0)  # as in black, only --check makes a difference a failure
+    done = generate("--diff", code=0)  # as in black, a difference is a failure only with --check
     assert "--- a/src/pings/ping_request.py\n+++ b/src/pings/ping_request.py\n@@" in done.stdout
     assert any(line.startswith("+") and "number" in line for line in done.stdout.splitlines())
     assert "2 files would change" in done.stderr

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def outcome(path: Path, counts: Iterable[int]) -> tuple[Any, ...]:
-    """Return the sum of `counts`, which reads the file at `path`, and the error that ended it."""
+    """Return the sum of `counts` and the attributes of the error that ended it, which must name the file `path`."""
     total = 0
     try:
         for count in counts:

@@ -245,7 +245,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
 
 
 def joined(to: Path, *groups: list[Path]) -> Path:
-    """Copy the files of several disks to one folder, as a run per group of disks does."""
+    """Copy the directory files of all disks to one folder, with a separate call for each group of disks."""
     for group in groups:
         for folder in group:
             for each in log.find_partitions(folder):

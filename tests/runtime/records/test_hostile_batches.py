@@ -34,7 +34,7 @@ def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> li
 
 
 def compressed(codec: str, data: bytes | bytearray) -> bytes:
-    """Return a v2 batch that states this codec and contains `data`."""
+    """Return a v2 batch that contains `data`, and whose attributes name this codec."""
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">h", header, 21, NUMBERS.index(codec))
     return sealed(header + data)
@@ -251,7 +251,7 @@ def test_a_wrapper_has_no_bits_of_messages(bit: int) -> None:
 
 
 def with_int_headers(size: int, headers: bytes) -> bytes:
-    """Return a message of KIP-82's first draft without key and value. It states that its headers have `size` bytes."""
+    """Return a message of KIP-82's first draft without key and value. Its field for the headers' size is `size`."""
     body = struct.pack(">bbqii", 2, 0x10, 300, -1, size) + headers + struct.pack(">i", -1)
     return sealed_message(8, body)
 

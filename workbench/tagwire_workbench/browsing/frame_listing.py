@@ -171,7 +171,7 @@ class FrameListing(Listing):
             return
         frame = self.file.frame(self.table, entry)
         message = self._message(entry)
-        is_secret = message is not None and hides() and _has_secrets(message)  # type: ignore[arg-type]  # as above
+        is_secret = message is not None and hides() and _has_secrets(message)  # type: ignore[arg-type]  # classes are hashable
         if message is None or not (is_secret or self._opens_records(message)):
             yield frame.data
             return

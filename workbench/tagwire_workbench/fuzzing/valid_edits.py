@@ -1,4 +1,4 @@
-"""Make valid but unusual edits.
+"""Make valid but unusual edits of messages.
 
 Examples are extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
 tagged fields, and tagged fields with their default. An edit changes one part of the input (an `InputPart`), and adjusts

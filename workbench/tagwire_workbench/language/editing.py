@@ -2,8 +2,8 @@
 
 A change that would break a rule is rejected or not offered.
 
-Shared structs and registers (tables of named numbers, such as error codes) are renamed in their whole spec set. They
-are declared by the spec with their name. Other specs import the struct, or use the register as an `enum`.
+Shared structs and registers (tables of named numbers, such as error codes) are renamed in their whole spec set. The
+spec of the same name declares them. Other specs import the struct, or use the register as an `enum`.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Find the names that a spec declares and uses, and outline its declarations, even if the source is invalid.
 
-The type of a value in the schema tells what the value names: `structName` and `fieldType` stand for a struct,
-`registerName` for a register, and `word` for a field of a record format.
+The type of a value in the schema determines what the value names: `structName` and `fieldType` are types of struct
+names, `registerName` of register names, and `word` of the names of a record format's fields.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The frames that a proxy records, and the capture file to which it writes them while it passes them on.
+"""The frames that a proxy records, and the capture file to which it writes them.
 
 A separate process (`writing.py`) writes the frames, so the traffic does not wait for the disk. However, `add` blocks
 the traffic if too many bytes are pending, so that memory is limited and no frame is lost.
