@@ -124,7 +124,7 @@ class Guess:
 
 
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
-    """Return the messages of `registry` that `data` may be. `data` is any bytes-like object, without a frame size.
+    """Return the messages of `registry` that `data` may contain. `data` is any bytes-like object, without a frame size.
 
     The most likely candidates come first. A request with a complete header is listed even if its body is damaged. If
     nothing decodes completely, the best partial decodings are listed. Raises ValueError for a kind that is not in

@@ -169,7 +169,7 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
 
 
 class JournalAssertions:
-    """What a mock peer received, and assertions about it: the base class of `MockPeer`."""
+    """The base class of `MockPeer`, with the received requests, the problems, and assertions about them."""
 
     journal: Journal
 
