@@ -109,20 +109,12 @@ def test_python_m_is_the_same_command() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_problems_on_a_terminal(tmp_path: Path, environment: dict[str, str], coloured: bool) -> None:
-    import os
-    import pty
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_problems_on_a_terminal(tmp_path: Path, no_color: str, coloured: bool) -> None:
+    from terminal import on_terminal
 
     (tmp_path / "Foo.json").write_text("{")
-    leader, follower = pty.openpty()
-    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    line = [sys.executable, "-m", "tagwire_cli", "validate", "Foo.json"]
-    env = clean | {"TERM": "xterm"} | environment
-    done = subprocess.run(line, cwd=tmp_path, stdout=follower, stderr=subprocess.PIPE, env=env, check=False)
-    os.close(follower)
-    shown = os.read(leader, 10_000).decode()
-    os.close(leader)
-    assert done.returncode == 1
+    status, shown = on_terminal("validate", str(tmp_path / "Foo.json"), NO_COLOR=no_color)
+    assert status == 1
     assert ("\x1b[" in shown) is coloured
     assert "TW103" in shown

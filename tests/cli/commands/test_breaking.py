@@ -1,7 +1,5 @@
 import json
-import os
 import re
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -189,19 +187,13 @@ def test_a_folder_without_specs(project: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_findings_on_a_terminal(project: Path) -> None:
-    import pty
+    from terminal import on_terminal
 
     old = copy_specs(project)
     edit_spec(project, "PingRequest", "int64", "int32")
     edit_spec(project, "PingResponse", "Nonce", "Number")
-    plain = breaking(old, "message_specs").stdout
-    leader, follower = pty.openpty()
-    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    line = [sys.executable, "-m", "tagwire_cli", "breaking", old, "message_specs"]
-    subprocess.run(line, stdout=follower, stderr=subprocess.PIPE, env=clean | {"TERM": "xterm"}, check=False)
-    os.close(follower)
-    shown = os.read(leader, 10_000).decode().replace("\r\n", "\n")
-    os.close(leader)
+    plain = breaking(old, "message_specs").output
+    _, shown = on_terminal("breaking", old, "message_specs")
     assert "\x1b[" in shown
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == plain
 
