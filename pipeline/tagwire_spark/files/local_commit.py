@@ -5,19 +5,13 @@ taken the number, even on network file systems. When all files are in place, the
 folder) is renamed to `_SUCCESS`. If a file can't be moved, the job's folder is renamed instead, and all files are moved
 back. Only one of these two renames can succeed, so two processes that carry out the same commit agree on the outcome.
 
-Several processes may move the files of one commit back, and the slower ones must not move files of later commits. So
-each process first renames the folder into which it moves them. If another process has renamed that folder since, no
-further file can be moved into it under its old name.
-
 The link alone can't ensure this: when a commit is finished, its link is gone, and a slow writer may create a link of
 the same name before it notices that the number has been used.
 """
 
 import json
 import os
-import random
 import shutil
-import time
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
@@ -28,6 +22,7 @@ from uuid import uuid4
 
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files import local_moves
 from tagwire_spark.files.commit_folder import (
     DONE,
     Attempt,
@@ -46,9 +41,6 @@ from tagwire_spark.files.commit_folder import (
 __all__ = ["LocalFolder", "locked"]
 
 
-_REMOVED: Final = "removed"
-"""A folder in the staging folder. It contains a folder for the removed files and, if a commit is undone, its new files.
-"""
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
 """The `errno` values with which `link` fails on a file system that does not support hard links."""
 
@@ -219,17 +211,17 @@ class LocalFolder(CommitFolder):
             return
         draft = self.path / change["draft"]
         try:
-            _move(draft.parent, change)
+            local_moves.move(draft.parent, change)
             draft.replace(self.path / DONE)
         except OSError:
-            was_undone = _is_undone(draft)
+            was_undone = local_moves.is_undone(draft)
             if not self._undone(number, change):
                 if not self._is_done(number) and self.manifest(number) == change:
                     raise  # another program deleted the job's folder
                 return
             if not was_undone:
                 if is_own:
-                    _discard(_undone(draft))
+                    local_moves.discard(local_moves.undone_path(draft))
                 raise
             if is_own:
                 raise self._undone_by_another(draft) from None
@@ -246,12 +238,12 @@ class LocalFolder(CommitFolder):
         draft = self.path / change["draft"]
         if draft.exists():
             with self._finished_later(), suppress(FileNotFoundError):
-                draft.parent.replace(_undone(draft))
-        if not _is_undone(draft):
-            _discard(_undone(draft))
+                draft.parent.replace(local_moves.undone_path(draft))
+        if not local_moves.is_undone(draft):
+            local_moves.discard(local_moves.undone_path(draft))
             return False
         try:
-            _move_back(self.path, change)
+            local_moves.move_back(self.path, change)
             if self.manifest(number) == change:  # another job may have taken the number
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
@@ -266,7 +258,7 @@ class LocalFolder(CommitFolder):
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
         """Return the error for a commit that another process has undone. Also remove the commit's staging folder."""
-        _discard(_undone(draft))
+        local_moves.discard(local_moves.undone_path(draft))
         text = f"{self.root} can't be written: another process could not put all files of this write in place, so "
         text += "it undid the write; write again."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
@@ -310,99 +302,6 @@ class LocalFolder(CommitFolder):
                 f"{self.root}: commits need hard links, which this file system does not support ({error.strerror}); "
                 "write to another file system.",
             ) from None
-
-
-def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Move the commit's new files into place, and the files that it removes into the staging folder. Raises OSError."""
-    root, removed = staged.parent, staged / _REMOVED / "files"
-    removed.parent.mkdir(exist_ok=True)
-    removed.mkdir(exist_ok=True)
-    for number, name in enumerate(change["removes"]):
-        if not (removed / str(number)).exists():
-            _rename(root / name, removed / str(number))
-    for source, target in change["moves"]:
-        (root / target).parent.mkdir(exist_ok=True)
-        _rename(root / source, root / target)
-    for folder in _folders(root, change):
-        with suppress(OSError):  # rmdir fails if the partition folder still contains files
-            folder.rmdir()
-        if folder.exists():
-            on_disk(folder)
-
-
-def _rename(source: Path, target: Path) -> None:
-    """Move a file. Do nothing if an earlier attempt or another process has already moved it. Raises OSError."""
-    try:
-        source.replace(target)
-    except FileNotFoundError:
-        if source.exists():
-            raise
-        target.stat()
-
-
-def _undone(draft: Path) -> Path:
-    """Return the path to which a commit's staging folder is renamed when the commit is undone."""
-    folder = draft.parent
-    return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
-
-
-def _is_undone(draft: Path) -> bool:
-    return (_undone(draft) / draft.name).exists()
-
-
-def _discard(undone: Path) -> None:
-    """Remove a staging folder if it exists. Rename it first, so that `_take_over` in another process can't find it."""
-    gone = undone.with_name(f"{undone.stem}-{uuid4().hex}{undone.suffix}")
-    with suppress(OSError):
-        undone.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
-
-
-def _take_over(undone: Path) -> Path | None:
-    """Rename the folder of moved files, and return its new path. Return None if no file was moved. Raises OSError."""
-    while True:
-        try:
-            found = next((undone / _REMOVED).iterdir())
-        except (FileNotFoundError, StopIteration):
-            return None
-        with suppress(FileNotFoundError):  # another process was faster
-            return found.rename(found.with_name(uuid4().hex))
-
-
-def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Undo all moves of a commit. Does nothing if another process has already undone them. Raises OSError."""
-    undone = _undone(root / change["draft"])
-    while (moved := _take_over(undone)) is not None:
-        try:
-            _move_files_back(root, change, moved)
-        except FileNotFoundError:
-            if moved.exists():
-                raise
-            time.sleep(random.uniform(0, 0.1))  # another process has taken over; let it finish
-        else:
-            break
-    for folder in _folders(root, change):
-        with suppress(OSError):  # fails if the folder has other files
-            folder.rmdir()
-
-
-def _move_files_back(root: Path, change: Mapping[str, Any], moved: Path) -> None:
-    staged, undone = (root / change["draft"]).parent, moved.parents[1]
-    for number, (source, target) in enumerate(change["moves"]):
-        was_moved = not (undone / (root / source).relative_to(staged)).exists()
-        back = moved / f"new-{number}"
-        if was_moved and not back.exists() and (root / target).exists():
-            _rename(root / target, back)
-    for number, name in enumerate(change["removes"]):
-        if (moved / str(number)).exists():
-            (root / name).parent.mkdir(exist_ok=True)
-            _rename(moved / str(number), root / name)
-    moved.stat()  # fails if another process has taken over and may still be moving files
-
-
-def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
-    names = (*(target for _, target in change["moves"]), *change["removes"])
-    return {(root / name).parent for name in names} - {root}
 
 
 # This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from written_logs import arrow_rows, columns, job, table
 
 from tagwire_spark import PipelineError
-from tagwire_spark.files import commit, local_commit
+from tagwire_spark.files import commit, local_commit, local_moves
 from tagwire_spark.files.commit_folder import manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_write.driver import LogWriter, Staged
@@ -85,10 +85,10 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
         ended.set()
 
     def another() -> None:
-        once(monkeypatch, local_commit, "_move", finish_and_link)
+        once(monkeypatch, local_moves, "move", finish_and_link)
         carried_out_by_another(tmp_path)
 
-    once(monkeypatch, local_commit, "_move", another)
+    once(monkeypatch, local_moves, "move", another)
     writer.commit(messages)
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
     carried_out_by_another(tmp_path)  # must change nothing
@@ -106,7 +106,7 @@ def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("is_taken", [False, True], ids=["the number is free", "another has taken it"])
-@pytest.mark.parametrize("function", ["_move", "_rename", "_folders"])
+@pytest.mark.parametrize("function", ["move", "_rename", "_folders"])
 def test_commit_undone_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
 ) -> None:
@@ -116,14 +116,14 @@ def test_commit_undone_by_another_process(
 
     def undo() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(local_commit, "_rename", fails_once())
+            patch.setattr(local_moves, "_rename", fails_once())
             with pytest.raises(OSError, match="Input/output"):
                 carried_out_by_another(tmp_path)
         if is_taken:
             other.commit(its_messages)
 
     def fails_once() -> Any:
-        rename, left = local_commit._rename, [1]
+        rename, left = local_moves._rename, [1]
 
         def renamed(source: Path, target: Path) -> None:
             left[0] -= 1
@@ -133,7 +133,7 @@ def test_commit_undone_by_another_process(
 
         return renamed
 
-    once(monkeypatch, local_commit, function, undo)
+    once(monkeypatch, local_moves, function, undo)
     with pytest.raises(
         PipelineError,
         match=r"KAFKA_LOG_WRITE_FAILED.*another process could not put all files",
@@ -149,7 +149,7 @@ def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: 
     """If others undo a commit and reuse its number, a process that is still undoing it must leave their files alone."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
-    rename, steps = local_commit._rename, ["fail", "wait"]
+    rename, steps = local_moves._rename, ["fail", "wait"]
 
     def slow(source: Path, target: Path) -> None:
         if target.parent.name == "u-0" and "fail" in steps:
@@ -161,7 +161,7 @@ def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: 
             other.commit(its_messages)
         rename(source, target)
 
-    monkeypatch.setattr(local_commit, "_rename", slow)
+    monkeypatch.setattr(local_moves, "_rename", slow)
     with pytest.raises(PipelineError, match="Input/output error"):
         writer.commit(messages)
     writer.abort(messages)
