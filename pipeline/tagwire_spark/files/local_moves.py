@@ -1,15 +1,18 @@
 """Move the files of a commit to a local folder into place, or back into the staging folder if the commit is undone.
 
-Several processes may move the files of one commit back, and the slower ones must not move files of later commits. So
-each process first renames the folder into which it moves them. If another process has renamed that folder since, no
-further file can be moved into it under its old name.
+Several processes may carry out or undo the same commit. A slower process must not remove a new file that has the name
+of a removed file, or move files of later commits. So before a process moves files out of the partition folders, it
+renames the folder into which it moves them. If another process has renamed that folder since, no further file can be
+moved into it under its old name.
 """
 
 import random
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from errno import EEXIST, ENOENT, ENOTEMPTY
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -23,12 +26,10 @@ _REMOVED: Final = "removed"
 
 def move(staged: Path, change: Mapping[str, Any]) -> None:
     """Move the commit's new files into place, and the files that it removes into the staging folder. Raises OSError."""
-    root, removed = staged.parent, staged / _REMOVED / "files"
-    removed.parent.mkdir(exist_ok=True)
-    removed.mkdir(exist_ok=True)
-    for number, name in enumerate(change["removes"]):
-        if not (removed / str(number)).exists():
-            _rename(root / name, removed / str(number))
+    root = staged.parent
+    _make_folder(staged)
+    if change["removes"] and not _in_own_folder(staged, partial(_remove_files, root, change)):
+        raise FileNotFoundError(ENOENT, "the folder was removed", str(staged / _REMOVED))
     for source, target in change["moves"]:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
@@ -39,12 +40,45 @@ def move(staged: Path, change: Mapping[str, Any]) -> None:
             on_disk(folder)
 
 
+def _make_folder(staged: Path) -> None:
+    """Create the folder for moved files unless it exists. It appears with its content, so only one process creates it.
+
+    Raises OSError.
+    """
+    if _is_there(staged / _REMOVED):
+        return
+    new = staged / uuid4().hex
+    new.mkdir()
+    (new / "files").mkdir()
+    try:
+        new.rename(staged / _REMOVED)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        if error.errno not in (EEXIST, ENOTEMPTY):
+            raise
+
+
+def _remove_files(root: Path, change: Mapping[str, Any], moved: Path) -> None:
+    for number, name in enumerate(change["removes"]):
+        if not _is_there(moved / str(number)):
+            _rename(root / name, moved / str(number))
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether a file or folder exists. Raises OSError if the system can't determine that."""
+    try:
+        path.stat()  # Path.exists returns False for some errors
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _rename(source: Path, target: Path) -> None:
     """Move a file. Do nothing if an earlier attempt or another process has already moved it. Raises OSError."""
     try:
         source.replace(target)
     except FileNotFoundError:
-        if source.exists():
+        if _is_there(source):
             raise
         target.stat()
 
@@ -57,7 +91,7 @@ def undone_path(draft: Path) -> Path:
 
 def is_undone(draft: Path) -> bool:
     """Return whether a commit was undone, and its staging folder is still there."""
-    return (undone_path(draft) / draft.name).exists()
+    return _is_there(undone_path(draft) / draft.name)
 
 
 def discard(undone: Path) -> None:
@@ -79,18 +113,27 @@ def _take_over(undone: Path) -> Path | None:
             return found.rename(found.with_name(uuid4().hex))
 
 
-def move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Undo all moves of a commit. Does nothing if another process has already undone them. Raises OSError."""
-    undone = undone_path(root / change["draft"])
-    while (moved := _take_over(undone)) is not None:
+def _in_own_folder(staging: Path, move_files: Callable[[Path], None]) -> bool:
+    """Rename the folder of moved files, and call `move_files(folder)`. Return False if there is no such folder.
+
+    If another process renames the folder in the meantime, do it all again. Raises OSError.
+    """
+    while (moved := _take_over(staging)) is not None:
         try:
-            _move_files_back(root, change, moved)
+            move_files(moved)
+            moved.stat()  # fails if another process has taken over and may still be moving files
         except FileNotFoundError:
-            if moved.exists():
+            if _is_there(moved):
                 raise
             time.sleep(random.uniform(0, 0.1))  # another process has taken over; let it finish
         else:
-            break
+            return True
+    return False
+
+
+def move_back(root: Path, change: Mapping[str, Any]) -> None:
+    """Undo all moves of a commit. Does nothing if another process has already undone them. Raises OSError."""
+    _in_own_folder(undone_path(root / change["draft"]), partial(_move_files_back, root, change))
     for folder in _folders(root, change):
         with suppress(OSError):  # fails if the folder has other files
             folder.rmdir()
@@ -99,15 +142,14 @@ def move_back(root: Path, change: Mapping[str, Any]) -> None:
 def _move_files_back(root: Path, change: Mapping[str, Any], moved: Path) -> None:
     staged, undone = (root / change["draft"]).parent, moved.parents[1]
     for number, (source, target) in enumerate(change["moves"]):
-        was_moved = not (undone / (root / source).relative_to(staged)).exists()
+        was_moved = not _is_there(undone / (root / source).relative_to(staged))
         back = moved / f"new-{number}"
-        if was_moved and not back.exists() and (root / target).exists():
+        if was_moved and not _is_there(back) and _is_there(root / target):
             _rename(root / target, back)
     for number, name in enumerate(change["removes"]):
-        if (moved / str(number)).exists():
+        if _is_there(moved / str(number)):
             (root / name).parent.mkdir(exist_ok=True)
             _rename(moved / str(number), root / name)
-    moved.stat()  # fails if another process has taken over and may still be moving files
 
 
 def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:

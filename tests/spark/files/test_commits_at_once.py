@@ -31,9 +31,11 @@ def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commit, "_PATIENCE", 0)
 
 
-def staged(root: Path, value: bytes = b"new", topics: str = "tu") -> tuple[LogWriter, list[Staged]]:
+def staged(
+    root: Path, value: bytes = b"new", topics: str = "tu", *, overwrite: bool = False
+) -> tuple[LogWriter, list[Staged]]:
     """Write rows, but don't commit them. By default, append to partition t-0, and create partition u-0."""
-    writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
+    writer = LogWriter(log_target({"path": str(root)}), overwrite=overwrite)
     return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
 
 
@@ -143,6 +145,17 @@ def test_commit_undone_by_another_process(
     if not is_taken:
         other.abort(its_messages)
     assert rows(tmp_path) == ({"t-0": [b"old", b"other"]} if is_taken else BEFORE) and is_clean(tmp_path)
+
+
+def test_slow_process_does_not_remove_the_new_files_of_an_overwrite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If others carry out an overwrite, a process that is still removing old files must not remove the new ones."""
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    writer, messages = staged(tmp_path, overwrite=True)
+    once(monkeypatch, local_moves, "_rename", lambda: carried_out_by_another(tmp_path))
+    writer.commit(messages)
+    assert rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]} and is_clean(tmp_path)
 
 
 def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
