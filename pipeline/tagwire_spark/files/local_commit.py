@@ -95,7 +95,13 @@ class LocalFolder(CommitFolder):
         """Do nothing. Once a job is over, its folder no longer exists, so late attempts can't write anything."""
 
     def remove(self, job: Job) -> None:
-        shutil.rmtree(job.folder, ignore_errors=True)
+        # A slow process may still be carrying out this commit, and must not find only some of the removed files. So the
+        # folder is first renamed. If this process dies before it has removed the folder, the next one removes it.
+        gone = job._replace(id=f"{job.id}-ended").folder
+        shutil.rmtree(gone, ignore_errors=True)
+        with suppress(OSError):
+            job.folder.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
 
     def jobs(self) -> list[str]:
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
@@ -236,9 +242,9 @@ class LocalFolder(CommitFolder):
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
         """Undo a commit unless it is finished; return whether it was undone. Raises PipelineError if a move fails."""
         draft = self.path / change["draft"]
-        if draft.exists():
-            with self._finished_later(), suppress(FileNotFoundError):
-                draft.parent.replace(local_moves.undone_path(draft))
+        with self._finished_later(), suppress(FileNotFoundError):
+            draft.stat()
+            draft.parent.replace(local_moves.undone_path(draft))
         if not local_moves.is_undone(draft):
             local_moves.discard(local_moves.undone_path(draft))
             return False

@@ -1,5 +1,6 @@
 import errno
 import random
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -156,6 +157,30 @@ def test_slow_process_does_not_remove_the_new_files_of_an_overwrite(
     once(monkeypatch, local_moves, "_rename", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
     assert rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]} and is_clean(tmp_path)
+
+
+def test_slow_process_does_not_carry_out_an_overwrite_whose_folder_is_being_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one process removes the folder of a finished overwrite, a slow process must not remove its new files."""
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    writer, messages = staged(tmp_path, overwrite=True)
+    rmtree, take_over, ended = shutil.rmtree, local_moves._take_over, list[Any]()
+
+    def slow(staging: Path) -> Path | None:
+        monkeypatch.setattr(local_moves, "_take_over", take_over)
+        monkeypatch.setattr(shutil, "rmtree", in_part)
+        carried_out_by_another(tmp_path)
+        monkeypatch.setattr(shutil, "rmtree", rmtree)
+        return take_over(staging)
+
+    def in_part(folder: Path, ignore_errors: bool) -> None:
+        for path in folder.rglob("removed/*/*"):
+            ended.append(path.unlink())
+
+    monkeypatch.setattr(local_moves, "_take_over", slow)
+    writer.commit(messages)
+    assert ended and rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]}
 
 
 def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
