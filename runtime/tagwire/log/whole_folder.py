@@ -9,6 +9,7 @@ don't support locks. The next run on the same machine removes the leftovers of a
 """
 
 import os
+import re
 import shutil
 import socket
 from collections.abc import Generator, Iterable, Iterator
@@ -104,6 +105,8 @@ def _flock() -> Any:
 
 
 _PARTIAL: Final = ".partial"
+_UNIQUE: Final = re.compile(rf"[0-9a-f]{{32}}{re.escape(_PARTIAL)}")
+"""Matches the end of a temporary folder's name, after the target's and the machine's name."""
 
 
 @contextmanager
@@ -175,7 +178,8 @@ def publish(partial: Path, target: Path) -> None:
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:
     for path in folder.iterdir():
-        if path.name.startswith(prefix) and path.name.endswith(_PARTIAL):
+        # Compare the rest of the name too, because the name of another machine can begin with the name of this one.
+        if path.name.startswith(prefix) and _UNIQUE.fullmatch(path.name.removeprefix(prefix)):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -181,3 +181,16 @@ def test_only_folders_may_be_on_a_system_that_cannot_flush_them(
     module.on_disk(tmp_path)
     with pytest.raises(OSError):
         module.on_disk(file)
+
+
+def test_folder_of_a_running_process_on_another_machine_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "host", lambda: "web")
+    other = tmp_path / f".alpha-0.web-2-{'0' * 32}.partial"
+    own = tmp_path / f".alpha-0.web-{'0' * 32}.partial"
+    for folder in (other, own):
+        folder.mkdir()
+    with whole_folder(tmp_path / "alpha-0"):
+        pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == [other.name, "alpha-0"]
