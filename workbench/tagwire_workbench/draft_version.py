@@ -10,6 +10,7 @@ A request and its response must have the same versions. Header specs lose their 
 removed, and messages that are not RPCs, stay unchanged.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,7 +158,7 @@ def plan_drafts(
 
 
 def _is_in_place(folder: Path, output: Path) -> bool:
-    source, target = folder.resolve(), output.resolve()
+    source, target = (Path(os.path.realpath(each)) for each in (folder, output))  # Path.resolve fails for link loops
     if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
         raise SpecError(f"{output} overlaps {folder}; choose a folder that is neither inside nor above {folder}")
     return source == target

@@ -145,13 +145,13 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
     if templates is not None:
         try:
-            folder = resources.templates(templates) if templates.startswith("@") else Path(templates).resolve()
+            folder = resources.templates(templates) if templates.startswith("@") else Path(os.path.realpath(templates))
         except TagwireError as error:
             raise click.BadParameter(str(error), param_hint="--templates") from None
         spec_set = replace(spec_set, templates=folder)
     if formatter is not None:
         spec_set = replace(spec_set, formatter=formatter)
-    return spec_set if output is None else replace(spec_set, output=Path(output).resolve())
+    return spec_set if output is None else replace(spec_set, output=Path(os.path.realpath(output)))
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:

@@ -29,16 +29,16 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
       tagwire init pings --no-headers
     """
     from tagwire_generator.editing.new_project import HOOKS, NewProjectError, new_project
+    from tagwire_generator.project.output import write_all
 
     try:
         project = new_project(name, folder, headers=not no_headers)
     except NewProjectError as error:
         raise click.UsageError(str(error)) from None
-    for path, text in sorted(project.files.items()):
-        target = folder / path
-        verb = "added to" if target.exists() else "wrote"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    contents = {folder / path: text for path, text in sorted(project.files.items())}
+    verbs = {target: "added to" if target.exists() else "wrote" for target in contents}
+    write_all(contents)
+    for target, verb in verbs.items():
         say(f"{verb} {target}", err=True)
     say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
     if project.hooks:

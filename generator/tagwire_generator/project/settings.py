@@ -186,7 +186,7 @@ class Settings:
 
     def set_of(self, path: Path) -> SpecSet | None:
         """Return the first set whose spec or register folder contains a path, or None if there is none."""
-        resolved = path.resolve()
+        resolved = Path(os.path.realpath(path))  # Path.resolve fails if links form a loop
         return next((each for each in self.sets if any(map(resolved.is_relative_to, each.sources))), None)
 
     def options_of(self, path: Path) -> SpecOptions:

@@ -195,3 +195,11 @@ def test_a_change_of_code_formats_the_whole_package_anew(generated: Path) -> Non
 def test_formatting_by_hand_is_a_change(generated: Path) -> None:
     reformatted(generated, VERSION)
     assert generate("--check").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [("--output", "loop is a link to loop"), ("--templates", "the templates folder does not")]
+)
+def test_links_that_form_a_loop(project: Path, option: str, message: str) -> None:
+    (project / "loop").symlink_to("loop")
+    assert message in generate(option, "loop", code=1).stderr

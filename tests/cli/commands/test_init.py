@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from command import tagwire_result
+from command import tagwire_outcome, tagwire_result
 from spec_projects import read_tree
 
 FILES = {
@@ -148,6 +148,17 @@ def test_existing_project_is_extended(folder: Path) -> None:
 def test_names_that_no_package_can_have(folder: Path, name: str, message: str) -> None:
     assert message in init(name, code=2).output
     assert not read_tree(folder)
+
+
+def test_nothing_is_written_if_a_file_can_not_be_written(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[build-system]\nrequires = []\n")
+    (folder / "tests").write_text("a file in place of a folder")
+    code, _, err = tagwire_outcome("init", "pings")
+    assert code == 1 and "can't be written" in err
+    assert read_tree(folder) == {
+        "pyproject.toml": b"[build-system]\nrequires = []\n",
+        "tests": b"a file in place of a folder",
+    }
 
 
 @pytest.mark.parametrize(

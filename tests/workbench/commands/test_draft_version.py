@@ -148,3 +148,8 @@ def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple
     monkeypatch.chdir(folder.parent)
     result = run(*words)
     assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_output_is_a_loop_of_links(folder: Path) -> None:
+    (folder.parent / "loop").symlink_to("loop")
+    assert "loop" in run(folder, "--output", folder.parent / "loop", code=1).stderr

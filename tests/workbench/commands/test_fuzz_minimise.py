@@ -135,4 +135,9 @@ def test_an_output_that_can_not_be_written(folder: Path) -> None:
         "crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", "taken", "--tries", 2
     )
     assert code == 1 and "taken can't be written" in err
+
+
+def test_an_output_in_the_current_folder_without_a_name(folder: Path) -> None:
+    code, _, err = run("crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", ".", "--tries", 2)
+    assert code == 1 and "can't be written: Is a directory" in err
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []

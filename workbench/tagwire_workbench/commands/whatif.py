@@ -83,11 +83,12 @@ def _topic(found: "Partition | Segment") -> str:
 
 def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
     """Print the results, and write the HTML page if a path is given."""
+    from tagwire_generator.project.output import write_all
     from tagwire_workbench.whatif import Summary, print_summary, render_page
 
     summary = Summary(found, top)
     if html is not None:
-        html.write_text(render_page(summary), encoding="utf-8")
+        write_all({html: render_page(summary)})
     if as_json:
         write_json(camel_keys(summary.to_json()))
     else:

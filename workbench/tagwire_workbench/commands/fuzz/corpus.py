@@ -73,6 +73,7 @@ def command(
       tagwire fuzz corpus --frames request --output seeds --dictionary requests.dict
       tagwire fuzz corpus --kind response --prefix key --output seeds
     """
+    from tagwire_generator.project.output import write_all
     from tagwire_workbench.fuzzing.corpus import dictionary_of, dictionary_text, seeds
     from tagwire_workbench.fuzzing.framing import InputFraming
 
@@ -95,7 +96,7 @@ def command(
     if dictionary is not None:
         keyed = [each for each in chosen if prefix == "key" or (in_frames and each[0].KIND == "request")]
         tokens = dictionary_of(dict.fromkeys(cls for cls, _ in chosen), keys=keyed)
-        dictionary.write_text(dictionary_text(tokens), encoding="ascii")
+        write_all({dictionary: dictionary_text(tokens)})
         say(f"wrote {count(len(tokens), 'token')} to {dictionary}", err=True)
 
 

@@ -89,6 +89,7 @@ def command(
       tagwire fuzz minimise crash-1 MetadataResponse 12 --target target:target --output small
       tagwire fuzz minimise crash-1 --frames request --command "./target {}" --output small
     """
+    from tagwire_generator.project.output import write_all
     from tagwire_workbench.fuzzing.minimise import minimise
 
     if (target is None) == (shell is None):
@@ -103,7 +104,7 @@ def command(
         with tempfile.TemporaryDirectory() as folder:
             keeps = _exits(_split(shell or ""), required_output, timeout, Path(folder) / "input", data)
             result = minimise(data, keeps, framing, tries=tries)
-    _write(output, result.data)
+    write_all({output: result.data})
     _explain(result.data, framing)
     rest = "" if result.is_done else "; a higher --tries may find a smaller one"
     tried = "1 try" if result.tries == 1 else f"{result.tries:,} tries"
@@ -205,17 +206,6 @@ def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
             os.killpg(process.pid, signal.SIGKILL)  # child processes would keep the pipe open
             return None, b""
     return process.returncode, printed
-
-
-def _write(output: Path, data: bytes) -> None:
-    draft = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(data)
-        draft.replace(output)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(f"{output} can't be written: {error.strerror}") from None
 
 
 def _explain(data: bytes, framing: "InputFraming | None") -> None:
