@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -248,11 +249,16 @@ class TestThroughPreCommit:
         assert "Skipped" in repository.hook("tagwire-validate")
 
 
+def test_the_hooks_install_an_extra_that_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "generate" in project["optional-dependencies"]  # pip only warns about an unknown extra
+
+
 def test_the_hooks_are_those_that_the_documentation_names() -> None:
     assert list(HOOKS) == ["tagwire-generate", "tagwire-check", "tagwire-validate", "tagwire-breaking", "tagwire-fmt"]
     for hook in HOOKS.values():
         assert hook["language"] == "python"
-        assert hook["additional_dependencies"] == [".[cli,generate]"]
+        assert hook["additional_dependencies"] == [".[generate]"]
         assert hook["require_serial"] is True
 
 
