@@ -45,6 +45,8 @@ _OTHER_TOOLS: Final = {
 
 Most of these options belong to kcat or to Kafka's own tools.
 """
+_COMMAND_OPTIONS: Final = ("--package", "--json", "--jsonl", "--hex", "--capture", "--check", "--diff")
+"""Options of several commands that users may write before the command by mistake."""
 _CLIENT: Final = re.compile(r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*")
 _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 
@@ -84,6 +86,8 @@ def _option_hint(name: str, ctx: click.Context | None) -> str:
     if ctx is None:
         return ""
     root, own = ctx.find_root(), {option for param in ctx.command.params for option in param.opts}
+    if root is ctx and name in _COMMAND_OPTIONS:
+        return f"It is an option of commands; write it after the command, as in `tagwire COMMAND {name} ...`."
     if root is not ctx and any(name in param.opts for param in root.command.params):
         return f"It is a global option; write it before the command, as in `tagwire {name} ...`."
     hint = next((hint for options, hint in _OTHER_TOOLS.items() if name in options.split()), "")

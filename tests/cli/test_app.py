@@ -70,6 +70,7 @@ def test_a_misspelled_command() -> None:
         ("pygls", ["lsp"], "lsp"),
         ("lsprotocol", ["lsp"], "lsp"),
         ("yaml", ["mock", "serve", "script.yaml"], "mock"),
+        ("jsonschema", ["mock", "serve", "script.yaml"], "mock"),
     ],
 )
 def test_a_missing_extra_is_named(tmp_path: Path, module: str, words: list[str], extra: str) -> None:

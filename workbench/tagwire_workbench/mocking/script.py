@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from jsonschema import Draft202012Validator, validators
 
 from tagwire.errors import EncodeError
 from tagwire.frames.registry import Registry
+from tagwire.lazy import required
 from tagwire.message import Message
 from tagwire.message.json import UNKNOWN_TAGS, field_from_json, partial_from_json
 from tagwire.testing.peer import MockPeer, Received, Reply
@@ -279,10 +279,11 @@ def _json_steps(cls: Any, path: str) -> Steps:
 @functools.cache
 def _validator() -> Any:
     """Return a validator that rejects 3.0 as an integer, which JSON Schema accepts."""
-    kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = validators.extend  # jsonschema has no type annotations
+    jsonschema = required("jsonschema", "mock")
+    draft = jsonschema.Draft202012Validator
+    kinds = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     schema = files("tagwire_workbench.mocking") / "script.schema.json"
-    return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema.read_bytes()))
+    return jsonschema.validators.extend(draft, type_checker=kinds)(json.loads(schema.read_bytes()))
 
 
 def _check_shape(tree: Tree) -> None:
