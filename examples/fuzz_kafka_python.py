@@ -1,5 +1,6 @@
 """Fuzz the decoders of kafka-python with mutated responses, and print each kind of finding with a small example.
 
+    pip install kafka-python
     python fuzz_kafka_python.py --runs 20000
     python fuzz_kafka_python.py --atheris work seeds
 

@@ -90,6 +90,8 @@ def _option_hint(name: str, ctx: click.Context | None) -> str:
         return f"It is an option of commands; write it after the command, as in `tagwire COMMAND {name} ...`."
     if root is not ctx and any(name in param.opts for param in root.command.params):
         return f"It is a global option; write it before the command, as in `tagwire {name} ...`."
+    if name == "--to" and any(param.human_readable_name == "FORMAT" for param in ctx.command.params):
+        return f"Give the new format as the first argument, as in `{ctx.command_path} FORMAT ...`."
     hint = next((hint for options, hint in _OTHER_TOOLS.items() if name in options.split()), "")
     if hint == _BROKER and ctx.command.name in ("record", "replay"):
         return "Give the address of the broker with --to HOST:PORT."

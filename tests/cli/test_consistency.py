@@ -207,6 +207,7 @@ decode --bootstrap-server localhost:9092 --topic a|2|This command does not conne
 replay t.pcap -b localhost:9092|2|Give the address of the broker with --to HOST:PORT.
 decode --request {binary}|2|`tagwire explain --request` reads a request
 log dump -q seg.log|2|write it before the command, as in `tagwire -q ...`
+convert --to v2 seg.log|2|Give the new format as the first argument
 --package shop messages|2|write it after the command, as in `tagwire COMMAND --package ...`
 log compact seg.log|2|Missing option '--output'. Write the partitions to this folder.
 show|2|Missing argument 'MESSAGE'. `tagwire messages` lists all messages.
