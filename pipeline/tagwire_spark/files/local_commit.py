@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
 from importlib import import_module
 from pathlib import Path
@@ -133,8 +133,14 @@ class LocalFolder(CommitFolder):
 
     def done(self) -> dict[str, Any]:
         try:
+            return self._done()
+        except OSError:
+            return {}
+
+    def _done(self) -> dict[str, Any]:
+        try:
             found = json.loads((self.path / DONE).read_text())
-        except (OSError, ValueError):
+        except (FileNotFoundError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -174,9 +180,10 @@ class LocalFolder(CommitFolder):
             if claimed.get("job") != job.id:
                 return False
         # Give the number back if a commit with this or a later number is already finished.
-        if self._is_done(number) and (self.path / claimed["draft"]).exists():
-            name.unlink(missing_ok=True)
-            return False
+        with self._finished_later():
+            if self._is_done(number) and (self.path / claimed["draft"]).exists():
+                name.unlink(missing_ok=True)
+                return False
         self._claimed = claimed
         with self._finished_later():
             on_disk(self.path)
@@ -206,10 +213,11 @@ class LocalFolder(CommitFolder):
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
-        change = self.manifest(number)
-        # Read the manifest before calling `_is_done`. Otherwise, another process could finish this commit after the
-        # call, and this process could carry out the manifest of a slow writer that reused the number.
-        is_over = not change or self._is_done(number)
+        with self._finished_later() if is_own else nullcontext():
+            change = self.manifest(number)
+            # Read the manifest before calling `_is_done`. Otherwise, another process could finish this commit after the
+            # call, and this process could carry out the manifest of a slow writer that reused the number.
+            is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
             return
@@ -270,7 +278,8 @@ class LocalFolder(CommitFolder):
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
-        is_done: bool = self.done().get("number", 0) >= number
+        """Return whether this or a later commit is finished. Raises OSError if that can't be determined."""
+        is_done: bool = self._done().get("number", 0) >= number
         return is_done
 
     def _manifests(self) -> dict[int, Path]:

@@ -100,6 +100,32 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
 
 
+def test_unreadable_number_of_the_last_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a writer can't check whether its number has been used, it must not report success."""
+    writer, messages = begun(tmp_path)
+    other, its_messages = staged(tmp_path, b"other", "t")
+    link, read_text, fails = LocalFolder._link, Path.read_text, list[Path]()
+
+    def late(self: LocalFolder, file: Path, name: Path) -> None:
+        monkeypatch.setattr(LocalFolder, "_link", link)
+        other.commit(its_messages)
+        link(self, file, name)
+        fails.append(tmp_path / "_SUCCESS")
+
+    def failing(path: Path, *arguments: Any) -> str:
+        if path in fails:
+            fails.remove(path)
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return read_text(path, *arguments)
+
+    monkeypatch.setattr(LocalFolder, "_link", late)
+    monkeypatch.setattr(Path, "read_text", failing)
+    with pytest.raises(PipelineError, match=r"Input/output error.*check whether they exist"):
+        writer.commit(messages)
+    writer.abort(messages)
+    assert rows(tmp_path) == {"t-0": [b"old", b"other"]}
+
+
 def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a commit succeeds if another process finishes it before the writer reads `_SUCCESS`."""
     writer, messages = begun(tmp_path)
