@@ -191,7 +191,7 @@ def test_slow_process_does_not_carry_out_an_overwrite_whose_folder_is_being_remo
     """While one process removes the folder of a finished overwrite, a slow process must not remove its new files."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writer, messages = staged(tmp_path, overwrite=True)
-    rmtree, take_over, ended = shutil.rmtree, local_moves._take_over, list[Any]()
+    rmtree, take_over, deleted = shutil.rmtree, local_moves._take_over, list[Path]()
 
     def slow(staging: Path) -> Path | None:
         monkeypatch.setattr(local_moves, "_take_over", take_over)
@@ -202,11 +202,12 @@ def test_slow_process_does_not_carry_out_an_overwrite_whose_folder_is_being_remo
 
     def in_part(folder: Path, ignore_errors: bool) -> None:
         for path in folder.rglob("removed/*/*"):
-            ended.append(path.unlink())
+            path.unlink()
+            deleted.append(path)
 
     monkeypatch.setattr(local_moves, "_take_over", slow)
     writer.commit(messages)
-    assert ended and rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]}
+    assert deleted and rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]}
 
 
 def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
