@@ -319,7 +319,8 @@ class LocalFolder(CommitFolder):
             ) from None
 
 
-# This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.
+# This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock, except if
+# an overwrite is undone after another writer has listed the files (docs/spark-write.md, "Without file locks").
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
     """Lock a folder in the `with` block, and yield whether this succeeded. A shared lock allows other shared locks."""
