@@ -55,7 +55,9 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder, and check that it supports commits. Raises PipelineError if either fails."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # nothing has been committed yet
+    with folder.rejected():
+        is_new = "number" not in folder.done()
+    if is_new:
         folder.remove(begin(root, storage))
 
 
@@ -85,51 +87,43 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
     """
     folder = _of(job)
     while True:
-        with _alone(folder):
-            done = folder.done()
-            before = done.get("batches", {})
+        with folder.rejected(), _alone(folder) as (last, done):
+            number, before = last + 1, done.get("batches", {})
             files = change(before)
             if files is None:
                 folder.remove(job)
                 return
-            with folder.rejected():
-                folder.check(job, files)
-                number = done.get("number", 0) + 1
-                manifest = {"number": number, "job": job.id, **files._asdict(), "batches": {**before, **files.batches}}
-                if "undone" in done:
-                    manifest["undone"] = done["undone"]
-                if folder.claim(job, number, manifest):
-                    folder.carry_out(number, is_own=True)
-                    return
+            folder.check(job, files)
+            manifest = {"number": number, "job": job.id, **files._asdict(), "batches": {**before, **files.batches}}
+            if "undone" in done:
+                manifest["undone"] = done["undone"]
+            if folder.claim(job, number, manifest):
+                folder.carry_out(number, is_own=True)
+                return
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
     """Return the information about micro-batches in the last finished commit, keyed by the streaming query's ID."""
-    found: Mapping[str, Any] = _of(job).done().get("batches", {})
+    folder = _of(job)
+    with folder.rejected():
+        found: Mapping[str, Any] = folder.done().get("batches", {})
     return found
 
 
 def abandon(job: Job) -> None:
     """Remove the staged files of a job, unless the job is committed."""
     folder = _of(job)
-    if all(folder.manifest(each).get("job") != job.id for each in folder.pending()):
-        folder.remove(job)
+    with folder.rejected():
+        if all(folder.manifest(each).get("job") != job.id for each in folder.pending()):
+            folder.remove(job)
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
     """Return the jobs whose staging folders are still in a log folder."""
     job = job_of(root, "", storage)
-    return [job._replace(id=each) for each in _of(job).jobs()]
-
-
-@contextmanager
-def alone(root: Path) -> Generator[None]:
-    """Lock a local folder for writing during the `with` block, after carrying out all pending commits.
-
-    If the file system has no locks, the block runs without one. Raises PipelineError if a commit can't be carried out.
-    """
-    with _alone(LocalFolder(str(root))):
-        yield
+    folder = _of(job)
+    with folder.rejected():
+        return [job._replace(id=each) for each in folder.jobs()]
 
 
 def settle(root: str, storage: StorageOptions) -> None:
@@ -151,10 +145,10 @@ def settled(root: Path) -> Generator[None]:
     folder = LocalFolder(str(root))
     while True:
         with folder.locked(shared=True):
-            before = folder.done()
+            before = folder.last()
             if not folder.pending():
                 yield
-                if folder.pending() or folder.done() != before:
+                if folder.pending() or folder.last() != before:
                     text = f"{root}: another write was committed while its files were listed; read again."
                     raise PipelineError("KAFKA_LOG_CHANGED", text)
                 return
@@ -163,7 +157,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out a folder's pending commits, and return the number of the last commit, or 0 if there is none.
+    """Carry out a folder's pending commits, and return the number of the last commit, finished or undone, or 0.
 
     Raises PipelineError if a commit can't be carried out.
     """
@@ -172,7 +166,7 @@ def settled_number(root: str, storage: StorageOptions) -> int:
     folder = commit_folder(root, storage)
     if folder.pending():
         settle(root, storage)
-    return int(folder.done().get("number", 0))
+    return folder.last()[0]
 
 
 @contextmanager
@@ -188,7 +182,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
     folder = commit_folder(root, storage)
     with folder.locked(shared=True):
         yield
-        if folder.manifest(number + 1) or folder.done().get("number", 0) != number:
+        if folder.manifest(number + 1) or folder.last()[0] != number:
             raise PipelineError(
                 "KAFKA_LOG_CHANGED",
                 storage.hidden(f"{root}: another write was committed after the read was planned; read again."),
@@ -204,17 +198,21 @@ def _of(job: Job) -> CommitFolder:
 
 
 @contextmanager
-def _alone(folder: CommitFolder) -> Generator[None]:
+def _alone(folder: CommitFolder) -> Generator[tuple[int, dict[str, Any]]]:
+    """Lock a folder in the `with` block, carry out its pending commits, and yield the result of `folder.last()`."""
     with folder.locked(shared=False) as is_held:
         if not is_held:
             _wait_for_others(folder)
-        for number in folder.pending():
-            with folder.rejected():
-                folder.carry_out(number, is_own=False)
+        found = folder.last()  # before `pending`, so that this commit is finished if nothing is pending
+        while numbers := folder.pending():
+            for number in numbers:
+                with folder.rejected():
+                    folder.carry_out(number, is_own=False)
+            found = folder.last()
         # The last commit's process may have died before it removed the staging folder.
-        if last := folder.done().get("job"):
-            folder.remove(Job(folder.root, last))
-        yield
+        if job := found[1].get("job"):
+            folder.remove(Job(folder.root, job))
+        yield found
 
 
 def _wait_for_others(folder: CommitFolder) -> None:

@@ -148,6 +148,11 @@ class CommitFolder(ABC):
     def done(self) -> dict[str, Any]:
         """Return the manifest of the last finished commit, or {} if tagwire did not write `_SUCCESS`."""
 
+    def last(self) -> tuple[int, dict[str, Any]]:
+        """Return the number of the last commit, finished or undone, and the manifest of the last finished commit."""
+        done = self.done()
+        return done.get("number", 0), done
+
     @abstractmethod
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits."""

@@ -7,6 +7,9 @@ back. Only one of these two renames can succeed, so two processes that carry out
 
 The link alone can't ensure this: when a commit is finished, its link is gone, and a slow writer may create a link of
 the same name before it notices that the number has been used.
+
+The number of an undone commit stays taken, because another writer may have listed the folder while files were moved
+away. So the manifest is replaced by one without moves, which the next finished commit removes.
 """
 
 import json
@@ -40,7 +43,8 @@ from tagwire_spark.files.commit_folder import (
 
 __all__ = ["LocalFolder", "locked"]
 
-
+_MOVES: Final = "moves"
+"""The key of the list of files to move. The manifest of an undone commit has no such list."""
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
 """The `errno` values with which `link` fails on a file system that does not support hard links."""
 
@@ -133,16 +137,15 @@ class LocalFolder(CommitFolder):
 
     def done(self) -> dict[str, Any]:
         try:
-            return self._done()
-        except OSError:
-            return {}
-
-    def _done(self) -> dict[str, Any]:
-        try:
             found = json.loads((self.path / DONE).read_text())
         except (FileNotFoundError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
+
+    def last(self) -> tuple[int, dict[str, Any]]:
+        undone = [number for number in self._manifests() if _MOVES not in self._content(number)]
+        done = self.done()  # must not be older than `undone`
+        return max(done.get("number", 0), *undone, 0), done
 
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
@@ -151,9 +154,14 @@ class LocalFolder(CommitFolder):
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
-        return [number for number in sorted(found) if number > done]
+        return [number for number in sorted(found) if number > done and _MOVES in self._content(number)]
 
     def manifest(self, number: int) -> dict[str, Any]:
+        found = self._content(number)
+        return found if _MOVES in found else {}
+
+    def _content(self, number: int) -> dict[str, Any]:
+        """Return the content of a manifest, also if its commit was undone, or {} if it doesn't exist."""
         manifest = self._manifest(number)
         try:
             found: dict[str, Any] = json.loads(manifest.read_text())
@@ -175,7 +183,7 @@ class LocalFolder(CommitFolder):
         try:
             self._link(draft, name)
         except FileExistsError:
-            claimed = self.manifest(number)
+            claimed = self._content(number)
             # This job may have created the link already, although the reply was lost.
             if claimed.get("job") != job.id:
                 return False
@@ -214,10 +222,10 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         with self._finished_later() if is_own else nullcontext():
-            change = self.manifest(number)
+            change = self._content(number)
             # Read the manifest before calling `_is_done`. Otherwise, another process could finish this commit after the
             # call, and this process could carry out the manifest of a slow writer that reused the number.
-            is_over = not change or self._is_done(number)
+            is_over = _MOVES not in change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
             return
@@ -227,19 +235,18 @@ class LocalFolder(CommitFolder):
         try:
             local_moves.move(draft.parent, change)
             draft.replace(self.path / DONE)
-        except OSError:
-            was_undone = local_moves.is_undone(draft)
-            if not self._undone(number, change):
-                if not self._is_done(number) and self.manifest(number) == change:
-                    raise  # another program deleted the job's folder
+        except OSError as error:
+            with self._finished_later() if is_own else nullcontext():
+                was_undone = local_moves.is_undone(draft)
+                is_undone = self._undone(number, change)
+                is_done = not is_undone and (self._is_done(number) or self._content(number) != change)
+            if is_done or (was_undone and not is_own):
                 return
-            if not was_undone:
-                if is_own:
-                    local_moves.discard(local_moves.undone_path(draft))
-                raise
-            if is_own:
+            if was_undone:
                 raise self._undone_by_another(draft) from None
-            return
+            if is_own and is_undone:
+                local_moves.discard(local_moves.undone_path(draft))
+            raise error from None  # if the commit is not undone, another program deleted the job's folder
         with self._finished_later():
             for each, manifest in self._manifests().items():
                 if each <= number:
@@ -258,13 +265,21 @@ class LocalFolder(CommitFolder):
             return False
         try:
             local_moves.move_back(self.path, change)
-            if self.manifest(number) == change:  # another job may have taken the number
-                self._manifest(number).unlink(missing_ok=True)
+            if self._content(number) == change:  # a later commit may have removed the manifest
+                self._mark_undone(number, change)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed, but some of its"
             text += f" files may still be in {self.root}. The next kafka_log read or write of this folder removes them."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         return True
+
+    def _mark_undone(self, number: int, change: Mapping[str, Any]) -> None:
+        """Replace the manifest of an undone commit by one without moves."""
+        mark = local_moves.undone_path(self.path / change["draft"]) / f"{uuid4().hex}.json"
+        with suppress(FileNotFoundError):  # another process has replaced the manifest, and removed the staging folder
+            mark.write_text(json.dumps({"number": number, "job": change["job"]}))
+            mark.replace(self._manifest(number))
+        on_disk(self.path)
 
     def _check_done(self, number: int, change: Mapping[str, Any]) -> None:
         if self._undone(number, change):
@@ -279,7 +294,7 @@ class LocalFolder(CommitFolder):
 
     def _is_done(self, number: int) -> bool:
         """Return whether this or a later commit is finished. Raises OSError if that can't be determined."""
-        is_done: bool = self._done().get("number", 0) >= number
+        is_done: bool = self.done().get("number", 0) >= number
         return is_done
 
     def _manifests(self) -> dict[int, Path]:
@@ -319,8 +334,7 @@ class LocalFolder(CommitFolder):
             ) from None
 
 
-# This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock, except if
-# an overwrite is undone after another writer has listed the files (docs/spark-write.md, "Without file locks").
+# This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
     """Lock a folder in the `with` block, and yield whether this succeeded. A shared lock allows other shared locks."""

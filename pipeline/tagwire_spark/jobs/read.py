@@ -105,7 +105,7 @@ def _units(query: LogQuery) -> list[_Unit]:
     for path in query.paths:
         try:
             found = [*(_remote_units(path, query.storage) if is_remote(path) else _local_units(path, query))]
-        except TagwireError as error:
+        except (OSError, TagwireError) as error:
             raise rejection(error) from None
         if not found and is_remote(path):
             raise PipelineError(

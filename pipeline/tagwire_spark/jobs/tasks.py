@@ -116,7 +116,7 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
             for row in batch.to_pylist():
                 try:
                     yield from work(row["unit"], json.loads(row["text"]))
-                except TagwireError as error:
+                except (OSError, TagwireError) as error:
                     raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
     return run

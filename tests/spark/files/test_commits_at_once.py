@@ -16,7 +16,8 @@ from tagwire_spark import PipelineError
 from tagwire_spark.files import commit, local_commit, local_moves
 from tagwire_spark.files.commit_folder import manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
-from tagwire_spark.log_write.driver import LogWriter, Staged
+from tagwire_spark.files.store import NO_OPTIONS
+from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
 
 pytestmark = pytest.mark.spark
@@ -53,8 +54,9 @@ def rows(root: Path) -> dict[str, list[bytes]]:
     return found
 
 
-def is_clean(root: Path) -> bool:
-    return not list(root.glob(".*"))
+def is_clean(root: Path, *names: str) -> bool:
+    """Return whether a folder has no hidden files but these."""
+    return sorted(each.name for each in root.glob(".*")) == sorted(names)
 
 
 def carried_out_by_another(root: Path) -> None:
@@ -134,10 +136,10 @@ def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
 
 
-@pytest.mark.parametrize("is_taken", [False, True], ids=["the number is free", "another has taken it"])
+@pytest.mark.parametrize("is_followed", [False, True], ids=["last commit", "another follows"])
 @pytest.mark.parametrize("function", ["move", "_rename", "_folders"])
 def test_commit_undone_by_another_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_followed: bool
 ) -> None:
     """Check that a writer fails if another process rolls back its commit, before or after its files were moved."""
     writer, messages = begun(tmp_path)
@@ -148,7 +150,7 @@ def test_commit_undone_by_another_process(
             patch.setattr(local_moves, "_rename", fails_once())
             with pytest.raises(OSError, match="Input/output"):
                 carried_out_by_another(tmp_path)
-        if is_taken:
+        if is_followed:
             other.commit(its_messages)
 
     def fails_once() -> Any:
@@ -169,9 +171,10 @@ def test_commit_undone_by_another_process(
     ):
         writer.commit(messages)
     writer.abort(messages)
-    if not is_taken:
+    if not is_followed:
         other.abort(its_messages)
-    assert rows(tmp_path) == ({"t-0": [b"old", b"other"]} if is_taken else BEFORE) and is_clean(tmp_path)
+    assert rows(tmp_path) == ({"t-0": [b"old", b"other"]} if is_followed else BEFORE)
+    assert is_clean(tmp_path, *([] if is_followed else [manifest_name(2)]))
 
 
 def test_slow_process_does_not_remove_the_new_files_of_an_overwrite(
@@ -211,7 +214,7 @@ def test_slow_process_does_not_carry_out_an_overwrite_whose_folder_is_being_remo
 
 
 def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If others undo a commit and reuse its number, a process that is still undoing it must leave their files alone."""
+    """If others undo a commit and make another, a process that is still undoing the first must leave their files."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
     rename, steps = local_moves._rename, ["fail", "wait"]
@@ -233,6 +236,96 @@ def test_slow_process_does_not_undo_a_later_commit(tmp_path: Path, monkeypatch: 
     assert not steps and rows(tmp_path) == {"t-0": [b"old", b"other"]} and is_clean(tmp_path)
 
 
+def failing_overwrite(root: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
+    """Overwrite a log. Call `meanwhile` after the old file is moved away, then fail, so that the file is moved back."""
+    writer, messages = staged(root, overwrite=True)
+    rename, failed = local_moves._rename, list[Path]()
+
+    def fails(source: Path, target: Path) -> None:
+        if target.parent.name == "t-0" and not failed:
+            failed.append(target)
+            meanwhile()
+            raise OSError(errno.EIO, "Input/output error", str(target))
+        rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local_moves, "_rename", fails)
+        with pytest.raises(PipelineError, match="Input/output error"):
+            writer.commit(messages)
+    writer.abort(messages)
+
+
+def test_writer_that_lists_the_files_during_an_overwrite_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that saw no old files must not get the number of the undone overwrite, or it would replace the files."""
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    writer, messages = staged(tmp_path, b"late", "t")
+    change, plans = _Commit._change, list[Any]()
+
+    def outdated(self: _Commit, notes: Any) -> Any:
+        if plans:
+            return change(self, notes)
+        monkeypatch.setattr(_Commit, "_change", change)
+        failing_overwrite(tmp_path, monkeypatch, lambda: plans.append(change(self, notes)))
+        return plans[0]
+
+    monkeypatch.setattr(_Commit, "_change", outdated)
+    writer.commit(messages)
+    assert plans and rows(tmp_path) == {"t-0": [b"old", b"late"]} and is_clean(tmp_path)
+
+
+def test_reader_that_lists_the_files_during_an_overwrite_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    number = commit.settled_number(str(tmp_path), NO_OPTIONS)
+    with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"), commit.settled(tmp_path):
+        failing_overwrite(tmp_path, monkeypatch, lambda: None)
+    with (
+        pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"),
+        commit.unchanged_since(str(tmp_path), number, NO_OPTIONS),
+    ):
+        pass
+    with commit.unchanged_since(str(tmp_path), commit.settled_number(str(tmp_path), NO_OPTIONS), NO_OPTIONS):
+        assert rows(tmp_path) == {"t-0": [b"old"]}
+
+
+def test_two_failures_while_a_commit_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a writer can't find out whether its commit was undone, the error must say that the rows may still appear."""
+    writer, messages = begun(tmp_path)
+    failed = list[Path]()
+
+    def fails(path: Path, *_: Any) -> None:
+        failed.append(path)
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local_moves, "_rename", fails)
+        patch.setattr(local_moves, "is_undone", fails)
+        with pytest.raises(PipelineError, match=r"Input/output error.*check whether they exist"):
+            writer.commit(messages)
+    assert len(failed) == 2 and rows(tmp_path) == AFTER and is_clean(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pending", "done"])
+def test_folder_that_can_not_be_read_during_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    writer, messages = begun(tmp_path)
+
+    def fails(self: LocalFolder) -> None:
+        raise OSError(errno.EIO, "Input/output error", str(self.path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalFolder, name, fails)
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*Input/output error"):
+            writer.commit(messages)
+        if name == "pending":
+            with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*Input/output error"):
+                writer.abort(messages)
+    writer.abort(messages)
+    assert rows(tmp_path) == BEFORE and is_clean(tmp_path)
+
+
 def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a process dies while it rolls back a commit, the next reader must complete the rollback without an error."""
     writer, messages = begun(tmp_path)
@@ -250,8 +343,8 @@ def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest
         patch.setattr(Path, "replace", fails)
         with pytest.raises(SystemExit):
             writer.commit(messages)
-    assert (tmp_path / manifest_name(2)).exists()
-    assert rows(tmp_path) == BEFORE and not (tmp_path / manifest_name(2)).exists()
+    assert LocalFolder(str(tmp_path)).pending() == [2]
+    assert rows(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
 
 
 def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
@@ -273,7 +366,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
         ):
             writer.commit(messages)
     writer.abort(messages)
-    assert rows(tmp_path) == BEFORE and not (tmp_path / manifest_name(2)).exists()
+    assert rows(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
 
 
 @pytest.mark.thorough
