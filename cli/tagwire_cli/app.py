@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -18,7 +17,7 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import printable
 from tagwire_cli.command_table import DOCUMENTATION, SECTIONS, CommandTable
 from tagwire_cli.output.echo import PREFERENCES, say_error
-from tagwire_cli.paths import UnreadableFileError
+from tagwire_cli.paths import UnreadableFileError, is_folder
 
 _BROKER: Final = (
     "This command does not connect to a broker. `tagwire log dump PATH` prints the records in a partition's folder; "
@@ -76,7 +75,7 @@ def usage_hints() -> Generator[None]:
         found = _EXTRA.match(error.message)
         if _CLIENT.fullmatch(error.message):
             raise click.UsageError(f"{error.message}. {_BROKER}", error.ctx) from None
-        if found and Path(found[1]).is_dir():
+        if found and is_folder(found[1]):
             how = f"to run in this directory, use `tagwire -C {found[1]} ...`"
             raise click.UsageError(f"{error.message.rstrip('.')}; {how}.", error.ctx) from None
         raise

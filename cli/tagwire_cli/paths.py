@@ -19,6 +19,24 @@ def given_name(text: str) -> str:
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
+# An argument may be pasted hex. `Path.exists` and similar methods raise an error if it is too long for a file name.
+
+
+def exists(argument: str) -> bool:
+    """Return whether an argument is the path of a file or folder."""
+    return os.path.exists(argument)  # noqa: PTH110
+
+
+def is_file(argument: str) -> bool:
+    """Return whether an argument is the path of a file."""
+    return os.path.isfile(argument)  # noqa: PTH113
+
+
+def is_folder(argument: str) -> bool:
+    """Return whether an argument is the path of a folder."""
+    return os.path.isdir(argument)  # noqa: PTH112
+
+
 def note_terminal() -> None:
     """If standard input is a terminal, tell the user that the command reads from it, unless --quiet is given."""
     is_quiet = click.get_current_context().find_root().params.get("quiet")
@@ -32,14 +50,14 @@ class UnreadableFileError(TagwireError):
     @classmethod
     def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
         """Return the error for a path that couldn't be opened, with the reason."""
-        is_folder = Path(path).is_dir()
-        if is_folder and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
+        is_directory = is_folder(path)
+        if is_directory and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
             return cls(f"{path} is a directory; give a file")
         try:
             Path(path).stat()
         except (OSError, ValueError) as found:
             return cls(f"{path} can't be read: {getattr(found, 'strerror', None) or found}")
-        if wants_folder and not is_folder:
+        if wants_folder and not is_directory:
             return cls(f"{path} is a file; give a directory")
         return cls(f"{path} can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
 

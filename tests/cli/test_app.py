@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from command import tagwire_result
+from command import rejected, tagwire_result
 from command_paths import GROUPS
 
 from tagwire_cli.app import app
@@ -59,6 +59,22 @@ def test_a_misspelled_command() -> None:
     for words, near in ((["genrate"], "generate"), (["log", "salvge"], "salvage")):
         assert f"did you mean {near!r}?" in tagwire_result(*words, code=2).stderr
     assert tagwire_result("frobnicate").stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["decode"], "`tagwire explain` takes hex as an argument"),
+        (["decode", "LeaveGroupRequest", "0"], "`tagwire explain` takes hex as an argument"),
+        (["get"], "`tagwire explain` takes hex as an argument"),
+        (["get", "LeaveGroupRequest"], "expected a version number, got '0000"),
+        (["engine"], "Got unexpected extra argument"),
+        (["log", "dump"], "can't be read: File name too long"),
+        (["add-version"], "no spec set has a file 0000"),
+    ],
+)
+def test_pasted_hex_may_be_longer_than_a_file_name(words: list[str], text: str) -> None:
+    rejected(tagwire_result(*words, "00" * 200), text, code=2)
 
 
 @pytest.mark.parametrize(

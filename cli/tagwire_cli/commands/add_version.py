@@ -11,6 +11,7 @@ from tagwire.text_format import suggestion, whole_number
 from tagwire_cli.arguments.options import option_group
 from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say, say_patch
+from tagwire_cli.paths import is_file, is_folder
 
 if TYPE_CHECKING:
     from tagwire_generator.editing.next_version import NewField, NextVersion
@@ -155,9 +156,9 @@ def _path(settings: "Settings", message: str) -> Path:
     from tagwire_generator.project.spec_files import find_specs
 
     path = Path(message)
-    if path.is_file():
+    if is_file(message):
         return path
-    if path.suffix == ".json" or path.is_dir() or len(path.parts) > 1:
+    if path.suffix == ".json" or is_folder(message) or len(path.parts) > 1:
         raise click.BadParameter(f"{message} is not a file; give a message name or a spec file.", param_hint="MESSAGE")
     folders = dict.fromkeys(spec_set.specs for spec_set in settings.sets if spec_set.specs.is_dir())
     files = [each.path for folder in folders for each in find_specs(folder)]

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +24,7 @@ from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.files import InputError, note_empty, read_pasted
 from tagwire_cli.output.echo import is_terminal, say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
+from tagwire_cli.paths import is_file
 
 if TYPE_CHECKING:
     from tagwire_cli.explaining.explained import Explained
@@ -235,7 +235,7 @@ def _again(options: dict[str, Any]) -> str:
 
 def _file(files: Sequence[str]) -> str:
     """Return the FILE for a suggested command, or "" for standard input and for hex on the command line."""
-    return shlex.quote(files[0]) if files and Path(files[0]).is_file() else ""
+    return shlex.quote(files[0]) if files and is_file(files[0]) else ""
 
 
 def _print_text(

@@ -6,7 +6,6 @@ If a frame has a different API, `get` prints nothing for it, and `set` copies it
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
@@ -34,6 +33,7 @@ from tagwire_cli.input.files import InputError, json_of, read_bytes
 from tagwire_cli.input.frame_stream import ResponseApis, at, frames
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line, write_line
+from tagwire_cli.paths import is_file
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
@@ -325,7 +325,7 @@ def _order_hint(args: Sequence[str]) -> str:
     options = click.get_current_context().params
     if not options.get("is_capture") and (hint := file_hint([*args, options.get("file") or "-"])):
         return hint
-    file = next((arg for arg in args if Path(arg).is_file()), "")
+    file = next(filter(is_file, args), "")
     has_version = not (options.get("is_capture") or options["kind"] == "request" or options["requests_file"])
     if not file and len(args) > 1 and any(arg.removeprefix("v").isdecimal() for arg in args) == has_version:
         return ""

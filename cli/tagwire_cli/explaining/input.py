@@ -23,7 +23,7 @@ from tagwire_cli.input.captures import frames_in
 from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint, log_file_kind
 from tagwire_cli.input.files import InputError, are_hex, read_bytes
 from tagwire_cli.input.message_arguments import example_of
-from tagwire_cli.paths import UnreadableFileError
+from tagwire_cli.paths import UnreadableFileError, exists
 
 _PASTED: Final = re.compile(r"0[0-9a-fA-F:]*|(?:0x)?[0-9a-fA-F]{8,}|(?:[0-9a-fA-F]{2}:)+[0-9a-fA-F]{2}")
 _ENCODINGS: Final = {
@@ -67,7 +67,7 @@ def detect(registry: Registry, args: Sequence[str], encoding: str | None) -> Ite
         raise click.UsageError("give FILE or hex, or bytes on standard input.")
     arg = args[0] if args else "-"
     path = Path(arg)
-    if arg != "-" and not path.exists():
+    if arg != "-" and not exists(arg):
         yield _pasted(registry, args)
     elif path.is_dir():
         yield from _log_folder(path)

@@ -27,6 +27,7 @@ from tagwire.errors import MissingExtraError
 from tagwire.log.names import log_file
 from tagwire.wire.checksums import checksum
 from tagwire_cli.input.files import HEX_HINT, InputError, from_hex, looks_like_hex, open_input
+from tagwire_cli.paths import is_file
 
 _HINT_BYTES: Final = 1 << 20
 _SMALLEST_BATCH: Final = 26
@@ -105,7 +106,7 @@ def is_json(data: bytes) -> bool:
 
 def file_hint(args: Sequence[str]) -> str:
     """Return the `input_hint` for the first argument that is an existing file, or "" if no argument is."""
-    file = next((arg for arg in args if Path(arg).is_file()), None)
+    file = next(filter(is_file, args), None)
     if file is None:
         return ""
     with open_input(file) as stream:

@@ -8,7 +8,6 @@ import json
 import re
 import string
 from collections.abc import Generator, Iterator, Sequence
-from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
 import click
@@ -16,7 +15,7 @@ import click
 from tagwire.errors import TagwireError
 from tagwire.text_format import shown
 from tagwire_cli.output.echo import say
-from tagwire_cli.paths import UnreadableFileError, note_terminal
+from tagwire_cli.paths import UnreadableFileError, exists, note_terminal
 
 HEX_HINT: Final = "the input looks like hex; add --hex"
 HEX_ARGUMENT: Final = (
@@ -50,7 +49,7 @@ def read_pasted(args: Sequence[str], encoding: str) -> tuple[bytes, str]:
 
     Raises InputError if the file can't be read, and click.UsageError for more than one file.
     """
-    if args and not Path(args[0]).exists() and are_hex(args):
+    if args and not exists(args[0]) and are_hex(args):
         return "".join(args).encode(), "hex"
     return read_bytes(one_file(args), is_hex=False), encoding
 

@@ -75,6 +75,12 @@ def test_a_file(tmp_path: Path) -> None:
     assert json.loads(run("--request", "--hex", "--json", str(path)).stdout)["size"] == len(REQUEST)
 
 
+def test_pasted_hex_may_be_longer_than_a_file_name() -> None:
+    data = messages.LeaveGroupRequest(group_id="g" * 300, member_id="m").encode(0)
+    assert parse_annotated(run("LeaveGroupRequest", "0", data.hex(), code=0).stdout) == data
+    assert f"# hex, {len(data)} bytes" in run(data.hex()).stdout
+
+
 def test_json() -> None:
     tree = json.loads(run("LeaveGroupRequest", "0", "--json", stdin=LEAVE_V0).stdout)
     assert (tree["message"], tree["version"], tree["error"], tree["canonical"]) == ("LeaveGroupRequest", 0, None, True)
