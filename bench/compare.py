@@ -2,9 +2,10 @@
 
 `make bench-compare BASE=main` compares the working tree with main; `HEAD=commit` compares that commit instead.
 
-Each side is built and installed into its own folder in build/bench, with its own generated classes, and runs in its own
-process. Every round runs the same work on both sides, in alternating order. Each ratio compares times from one round,
-because the computer's load varies. Both sides use the benchmark code of this checkout.
+Each side is built and installed into its own folder in build/bench, with its own generated classes, and runs in several
+processes of its own, because times differ by up to 12 % from one process to another. Every round runs the same work on
+both sides, in alternating order. Each ratio compares times from one round, because the computer's load varies. Both
+sides use the benchmark code of this checkout.
 """
 
 import argparse
@@ -27,6 +28,9 @@ __all__ = ["main"]
 _ROOT: Final = Path(__file__).parents[1]
 _BUILT: Final = _ROOT / "build" / "bench"
 
+_PROCESSES: Final = 5
+"""The number of processes of each side."""
+
 Worker = subprocess.Popen[str]
 
 
@@ -37,7 +41,7 @@ def main(arguments: list[str]) -> int:
     base, head = (_installed(revision) for revision in (options.base, options.head))
     table: Table = [("message", "call", options.base, options.head or "working tree", "base / head")]
     with ExitStack() as stack:
-        workers = [stack.enter_context(_worker(folder)) for folder in (base, head)]
+        workers = [[stack.enter_context(_worker(folder)) for folder in (base, head)] for _ in range(_PROCESSES)]
         for message, version in VERSIONS.items():
             for operation in operations(message):
                 question = f"{message}\t{operation}\t{seconds}"
@@ -106,12 +110,12 @@ def _worker(folder: Path) -> Iterator[Worker]:
             process.stdin.close()
 
 
-def _compared(workers: list[Worker], question: str, rounds: int) -> tuple[str, str, str]:
+def _compared(workers: list[list[Worker]], question: str, rounds: int) -> tuple[str, str, str]:
     """Return the times of base and head, and their ratio, as text. If a side fails, its error replaces the ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 else (1, 0):
-            answer = _ask(workers[side], question)
+            answer = _ask(workers[turn % len(workers)][side], question)
             if answer.startswith("not there"):
                 return ("", "", f"{'head' if side else 'base'}: {answer}")
             times[side].append(float(answer))
