@@ -5,7 +5,6 @@ are added, removed or renamed. A segment's modification time changes when the se
 these times, so a listing is cached only if the last change was some time ago.
 """
 
-import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +13,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from tagwire.log import Partition
 from tagwire.log.directory import partition_folders
-from tagwire.log.errors import unreadable
+from tagwire.log.file_bytes import file_status
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import settled
@@ -179,12 +178,12 @@ class LocalListing(Generic[_T]):
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed
-        if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):
+        if known and is_kept and (not known.last or state_of_status(file_status(known.last)) == known.state):
             return known.found
         self._known.pop(folder, None)
         start, partition = time.time_ns(), Partition(folder)
         last = str(partition.segments[-1].path) if partition.segments else ""
-        status = _status(last or folder)
+        status = file_status(last or folder)
         found = self._compute(partition)
         if start - max(changed, status.st_mtime_ns) > _SETTLED:
             self._known[folder] = _Known(changed, last, state_of_status(status), found)
@@ -192,11 +191,4 @@ class LocalListing(Generic[_T]):
 
 
 def _changed(folder: Path) -> int:
-    return _status(folder).st_mtime_ns
-
-
-def _status(path: str | Path) -> os.stat_result:
-    try:
-        return os.stat(path)  # noqa: PTH116 - faster than Path.stat, for each of many partitions
-    except OSError as error:
-        raise unreadable(path, error) from None
+    return file_status(folder).st_mtime_ns

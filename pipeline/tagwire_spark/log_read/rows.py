@@ -15,6 +15,7 @@ from tagwire.errors import TagwireError
 from tagwire.log.damage import Damage
 from tagwire.log.errors import LogError
 from tagwire.log.scan import Scan
+from tagwire.records.control import control_type
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
@@ -41,8 +42,8 @@ _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
 """A number less than every offset. It stands for a missing offset bound of a split."""
-_ABORT: Final = bytes(4)
-"""The key of an abort marker: version 0 and type 0 (abort), each an int16."""
+_ABORT: Final = 0
+"""The type of an abort marker, as `control_type` returns it."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
@@ -277,7 +278,7 @@ class _Rows:
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
             # With level=batch, rows have no key that would identify abort markers, so check every marker.
-            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
+            is_abort = "key" not in row or control_type(row["key"]) == _ABORT
             if is_abort and split.transactions is not None and split.transactions.misses_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 

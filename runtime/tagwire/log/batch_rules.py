@@ -100,7 +100,7 @@ class BatchRules:
                         what = f"the record at offset {record.offset} has a null value without the tombstone flag"
                         self.problems.add(position, "TWL114", what)
                     latest = record.timestamp if latest is None else max(latest, record.timestamp)
-                    marker = control_type(record) if is_control and not count else marker
+                    marker = control_type(record.key) if is_control and not count else marker
                     count += 1
         except DecodeError as error:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"

@@ -97,7 +97,7 @@ class BatchSummary:
             producer.see(batch.producer_epoch, batch.max_timestamp, batch.last_offset)
             return
         records = list(batch)
-        kind = control_type(records[0] if records else None)
+        kind = control_type(records[0].key if records else None)
         if records and kind not in (ABORT, COMMIT):
             return
         time = records[0].timestamp if records else batch.max_timestamp

@@ -299,7 +299,7 @@ class Judge:
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         records = list(batch)
-        kind = control_type(records[0] if records else None)
+        kind = control_type(records[0].key if records else None)
         if records and kind not in (ABORT, COMMIT):
             return self._verdict(batch, [(record, "control") for record in records], kind)
         is_left = batch.producer_id in self.left

@@ -32,8 +32,8 @@ def pread(file: FileIO, size: int, start: int) -> bytes:
     return file.read(size) or b""
 
 
-def file_status(path: Path) -> os.stat_result:
-    """Return the `stat` result of a file. Raises LogPathError if the file does not exist."""
+def file_status(path: str | Path) -> os.stat_result:
+    """Return the `stat` result of a file or folder. Raises LogPathError if it does not exist."""
     try:
         return os.stat(path)  # noqa: PTH116 - a third faster than `Path.stat`, for each of many segments
     except OSError as error:

@@ -56,9 +56,8 @@ class ControlRecord:
         return f"<control record {self.type}: {self.value!r}>" if self.message is None else repr(self.message)
 
 
-def control_type(record: Record | None) -> int:
-    """Return the type number in a marker's key, such as 1 for a commit, or -1 if the key is too short."""
-    key = record.key if record else None
+def control_type(key: bytes | None) -> int:
+    """Return the type number in a marker's key, such as 1 for a commit, or -1 if the key is null or too short."""
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 
 
@@ -80,7 +79,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
             found=found,
             expected="a version and a type (4 bytes)",
         )
-    key_version, number = int.from_bytes(key[:2], "big", signed=True), control_type(record)
+    key_version, number = int.from_bytes(key[:2], "big", signed=True), control_type(key)
     message = None
     known = registry
     if known is None:
@@ -124,7 +123,7 @@ def committed(
         while aborted and aborted[0][0] <= batch.last_offset:
             open_aborted.add(aborted.popleft()[1])
         if batch.is_control:
-            if any(CONTROL_TYPES.get(control_type(record), ("",))[0] == "abort" for record in batch):
+            if any(CONTROL_TYPES.get(control_type(record.key), ("",))[0] == "abort" for record in batch):
                 open_aborted.discard(batch.producer_id)
         elif not (batch.is_transactional and batch.producer_id in open_aborted):
             yield from (record for record in batch if start is None or record.offset >= start)

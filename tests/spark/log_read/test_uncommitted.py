@@ -25,7 +25,7 @@ def batch(first: int, producer: int = -1, format: str = "v2", count: int = 3) ->
     return build(records, format, producer_id=producer, is_transactional=producer >= 0).encode()
 
 
-def marker(offset: int, producer: int, key: bytes, format: str = "v2") -> bytes:
+def marker(offset: int, producer: int, key: bytes | None, format: str = "v2") -> bytes:
     record = Record(offset, 1_700_000_000_000, key, bytes(6))
     return build([record], format, producer_id=producer, is_transactional=True, is_control=True).encode()
 
@@ -182,6 +182,15 @@ def test_index_without_an_abort_after_the_end_of_the_read(
             else:
                 with pytest.raises(PipelineError, match=r"producer 1 aborted a transaction at offset 13, but no"):
                     call()
+
+
+def test_marker_without_a_key_ends_no_transaction(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0, 1), marker(3, 1, None))
+    segment(tmp_path / "t-0", 4, batch(4), marker(7, 1, COMMIT))
+    (tmp_path / "t-0" / f"{8:020}.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
+    (tmp_path / "t-0" / f"{0:020}.txnindex").write_bytes(b"")
+    (tmp_path / "t-0" / f"{4:020}.txnindex").write_bytes(b"")
+    assert read(tmp_path) == [(offset, False) for offset in (0, 1, 2, 4, 5, 6)]
 
 
 @pytest.fixture
