@@ -182,11 +182,14 @@ class LocalFolder(CommitFolder):
             on_disk(folder)
         try:
             self._link(draft, name)
-        except FileExistsError:
-            claimed = self._content(number)
-            # This job may have created the link already, although the reply was lost.
+        except OSError as error:
+            # This job may have created the link nevertheless, if only the reply was lost.
+            with self._finished_later():
+                claimed = self.manifest(number)
             if claimed.get("job") != job.id:
-                return False
+                if isinstance(error, FileExistsError):
+                    return False
+                raise
         # Give the number back if a commit with this or a later number is already finished.
         with self._finished_later():
             if self._is_done(number) and (self.path / claimed["draft"]).exists():

@@ -72,11 +72,15 @@ def transactions_before(log: ExistingLog, written: str) -> OpenTransactions:
 def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
     """Return the files to remove when the partitions in `written` are overwritten.
 
-    If `others` is true, also return the files of all other partitions. Raises PipelineError for an unusable URL.
+    If `others` is true, also return the files of all other partitions. Raises PipelineError for an unusable URL, or if
+    a folder can't be listed.
     """
     with ExitStack() as stack:
-        location = folder_location(root, stack, storage)
-        return [] if location is None else [*_old_files(location.local, written, others=others)]
+        try:
+            location = folder_location(root, stack, storage)
+            return [] if location is None else [*_old_files(location.local, written, others=others)]
+        except TagwireError as error:
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
 
 def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:

@@ -503,16 +503,17 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
     assert not waiting and read_offsets(root) == AFTER and not list(root.glob(".*"))
 
 
-def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [errno.EEXIST, errno.EIO], ids=["tried again", "given up"])
+def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Check that a commit succeeds if its link was created, but an error is reported because the reply was lost."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 
-    def twice(self: Path, target: Path) -> None:
+    def linked(self: Path, target: Path) -> None:
         link(self, target)
         if self.suffix == ".json":
-            link(self, target)
+            raise OSError(number, os.strerror(number), str(self))
 
-    monkeypatch.setattr(Path, "hardlink_to", twice)
+    monkeypatch.setattr(Path, "hardlink_to", linked)
     writer.commit(staged)
     assert offsets(root) == AFTER and not list(root.glob(".*"))

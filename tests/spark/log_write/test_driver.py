@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -424,6 +426,22 @@ def test_paths_that_can_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
         job(tmp_path / "file" / "logs", table(("t", 0, 0, None, b"v")))
+
+
+def test_overwriting_a_folder_that_can_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job(tmp_path, table(("t", 0, 0, None, b"old")))
+    before, stat = files(tmp_path), os.stat
+
+    def failing(path: Any, **options: Any) -> os.stat_result:
+        if path == str(tmp_path):
+            raise OSError(errno.EIO, "Input/output error", path)
+        return stat(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", failing)
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*can't be read: Input/output error"):
+            job(tmp_path, table(("t", 0, 0, None, b"new")), overwrite=True)
+    assert files(tmp_path) == before
 
 
 def test_preallocated_log_is_rejected(tmp_path: Path) -> None:
