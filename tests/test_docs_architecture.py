@@ -1,3 +1,4 @@
+import pkgutil
 import re
 from pathlib import Path
 
@@ -62,6 +63,32 @@ def test_files_named_in_documents_and_comments_exist() -> None:
         for found in prose.finditer(text):
             unknown += [f"{path}: {name}" for name in FILE.findall(found[0]) if name not in known]
     assert not unknown
+
+
+DOTTED = re.compile(r"(?<![\w./-])(tagwire(?:_\w+)?(?:\.\w+)+)(?![\w/-])")
+
+
+def test_names_of_modules_and_functions_in_documents_and_comments_exist() -> None:
+    """`CHANGELOG.md` has old names in the left column of its table; only the last column is checked."""
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+    missing = []
+    for path in (*pages, *(each for root in ROOTS for each in (ROOT / root).rglob("*.py"))):
+        text = re.sub(r"(?ms)^```.*?^```", "", path.read_text(encoding="utf-8"))
+        if path.name == "CHANGELOG.md":
+            text = "\n".join(line.rpartition(" | ")[2] for line in text.splitlines())
+        named = {name for found in PROSE[path.suffix].finditer(text) for name in DOTTED.findall(found[0])}
+        missing += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(named) if not is_importable(name)]
+    assert not missing
+
+
+def is_importable(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except ModuleNotFoundError as error:
+        return not (error.name or "").startswith("tagwire")  # otherwise, the library of an extra is not installed
+    except AttributeError:
+        return name.endswith((".log", ".py", ".toml", ".tsv"))  # a file name
+    return True
 
 
 def test_paths_that_the_architecture_names_exist() -> None:
