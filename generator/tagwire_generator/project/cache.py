@@ -18,7 +18,7 @@ from typing import Any, Final
 import tagwire.versions
 from tagwire_generator.problems import Problem
 from tagwire_generator.project import resources
-from tagwire_generator.project.output import write_atomically
+from tagwire_generator.project.output import OutputError, write_all
 from tagwire_generator.project.settings import SpecSet
 
 FOLDER: Final = ".tagwire_cache"
@@ -57,12 +57,12 @@ class Cache:
     def put(self, key: str, entry: CacheEntry) -> None:
         self._used.add(key)
         content = json.dumps(asdict(entry), ensure_ascii=False)
-        with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            ignore = self._top / ".gitignore"
+        contents = {self._path(key): f"{_digest(content.encode())}\n{content}"}
+        ignore = self._top / ".gitignore"
+        with contextlib.suppress(OSError, OutputError):
             if not ignore.exists():
-                write_atomically(ignore, "# Made by tagwire to save time; may be deleted.\n*\n")
-            write_atomically(self._path(key), f"{_digest(content.encode())}\n{content}")
+                contents[ignore] = "# Made by tagwire to save time; may be deleted.\n*\n"
+            write_all(contents)
 
     def prune(self) -> None:
         """Delete all entries that this object has neither read nor stored."""

@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -220,11 +221,14 @@ def test_the_line_in_the_marker() -> None:
     assert not is_same_code("py.typed", old, new.replace("pings", "pongs"))
 
 
+TEMPORARY = f".{'0' * 32}.tmp"
+
+
 def test_temporary_file_of_a_running_process_is_not_stale(tmp_path: Path) -> None:
-    written(tmp_path, {"a.py": HEAD, ".b.py.17.tmp": HEAD})
+    written(tmp_path, {"a.py": HEAD, TEMPORARY: HEAD})
     assert kinds({"a.py": HEAD}, tmp_path) == {}
-    os.utime(tmp_path / ".b.py.17.tmp", (0, 0))
-    assert kinds({"a.py": HEAD}, tmp_path) == {".b.py.17.tmp": "stale"}, "a killed process left this file"
+    os.utime(tmp_path / TEMPORARY, (0, 0))
+    assert kinds({"a.py": HEAD}, tmp_path) == {TEMPORARY: "stale"}, "a killed process left this file"
 
 
 def test_full_disk_changes_no_file_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +238,7 @@ def test_full_disk_changes_no_file_of_the_package(tmp_path: Path, monkeypatch: p
     write = Path.write_bytes
 
     def full(path: Path, data: bytes) -> int:
-        if "b.py" in path.name:
+        if data.endswith(b"2\n"):
             raise OSError(28, "No space left on device", str(path))
         return write(path, data)
 
@@ -284,3 +288,28 @@ def test_paths_that_can_not_be_written(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match="can't be written"):
         write_all({tmp_path / "other": "text", tmp_path / name: "text"})
     assert [path.name for path in tmp_path.iterdir()] == ["loop"]
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_file_to_which_a_stream_is_redirected_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
+    with (tmp_path / "redirected").open("w+") as file:
+        print("before", file=file)
+        monkeypatch.setattr(sys, stream, file)
+        write_all({tmp_path / "redirected": "text\n"})
+        print("after", file=file)
+    assert (tmp_path / "redirected").read_text() == "before\ntext\nafter\n"
+
+
+def test_a_closed_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("before")
+    monkeypatch.setattr(sys, "stdout", None)
+    write_all({tmp_path / "file": "text"})
+    assert (tmp_path / "file").read_text() == "text"
+
+
+def test_the_longest_name_that_a_file_can_have(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 255)
+    write_all({path: "text"})
+    assert path.read_text() == "text"

@@ -100,3 +100,11 @@ def test_rejected_input(tmp_path: Path, words: list[str], output: str) -> None:
     code, err = run(*words, "--output", tmp_path / "seeds")
     assert code == 2 and output in " ".join(err.split())
     assert not (tmp_path / "seeds").exists()
+
+
+def test_nothing_is_written_if_the_dictionary_can_not_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file in place of a folder")
+    paths = ("--output", tmp_path / "seeds", "--dictionary", tmp_path / "file" / "tokens")
+    code, err = run("MetadataRequest", "--versions", "0", *paths)
+    assert code == 1 and "can't be written: Not a directory" in err
+    assert list(tmp_path.glob("seeds/*")) == []

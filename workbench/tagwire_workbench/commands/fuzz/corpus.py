@@ -84,20 +84,21 @@ def command(
     chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
     if not chosen:
         raise click.UsageError("nothing to write: no message of this kind has any of these versions.")
-    output.mkdir(parents=True, exist_ok=True)
-    written = size = 0
+    contents: dict[Path, str | bytes] = {}
     for cls, version in chosen:
         framing = InputFraming(registry, cls, version, frames=in_frames, prefix=prefix)
         for name, message in seeds(cls, version):
-            seed = framing.write(message, version)
-            (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
-            written, size = written + 1, size + len(seed)
-    say(f"wrote {count(written, 'seed')}, {count(size, 'byte')}, to {output}", err=True)
+            contents[output / f"{cls.NAME}-v{version}-{name}"] = framing.write(message, version)
+    size = sum(map(len, contents.values()))
+    lines = [f"wrote {count(len(contents), 'seed')}, {count(size, 'byte')}, to {output}"]
     if dictionary is not None:
         keyed = [each for each in chosen if prefix == "key" or (in_frames and each[0].KIND == "request")]
         tokens = dictionary_of(dict.fromkeys(cls for cls, _ in chosen), keys=keyed)
-        write_all({dictionary: dictionary_text(tokens)})
-        say(f"wrote {count(len(tokens), 'token')} to {dictionary}", err=True)
+        contents[dictionary] = dictionary_text(tokens)
+        lines.append(f"wrote {count(len(tokens), 'token')} to {dictionary}")
+    write_all(contents)
+    for line in lines:
+        say(line, err=True)
 
 
 def _messages(
