@@ -26,7 +26,7 @@ from tagwire.log.errors import unwritable
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.segment import Segment
-from tagwire.log.whole_folder import whole_folder
+from tagwire.log.whole_folder import CallbackError, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Record, RecordBatch
 
@@ -85,7 +85,7 @@ def compact_partition(
 
     `tell` is called with the number of bytes read since its last call; the total can reach three times the segments'
     size. Raises LogPathError if the folder exists or can't be written, LogError for a damaged log, and CompactionError
-    if the log can't be compacted with these options.
+    if the log can't be compacted with these options. Errors that `explain` raises are passed on.
     """
 
     def compacted(found: Partition) -> CompactReport:
@@ -239,8 +239,11 @@ class Rewriter:
         for position, batch in self._batches(segment):
             verdict = self._verdict(segment, position, batch)
             if self.explain:
-                for record, reason in verdict.records:
-                    self.explain(segment, record, reason)
+                try:
+                    for record, reason in verdict.records:
+                        self.explain(segment, record, reason)
+                except OSError as error:  # for example, it prints to a closed pipe
+                    raise CallbackError(error) from None
             for reason, count in verdict.counts.items():
                 reasons[reason] += count
             batches += 1

@@ -15,12 +15,21 @@ import socket
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EEXIST, ENOTEMPTY
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 from tagwire.log.errors import LogPathError, not_written
+
+
+class CallbackError(Exception):
+    """Carries an OSError of a caller's function through `whole_folder`, which would take it for one of its folder."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def host() -> str:
@@ -36,7 +45,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     lock. If another process has the lock, waits for it if `waits` is set, or else raises LogPathError. Raises
     LogPathError if the lock file can't be written.
     """
-    path = target.with_name(f".{target.name}.lock")
+    path = target.with_name(f"{_hidden_name(target)}.lock")
     flock = _flock()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,6 +113,19 @@ def _flock() -> Any:
         return None
 
 
+_LONGEST: Final = 120
+"""The maximum length, in bytes, of a name to which the name of a machine and 42 more bytes can be added.
+
+File systems allow 255 bytes. Kafka allows topics whose folders have names of this length.
+"""
+
+
+def _hidden_name(target: Path) -> str:
+    """Return a hidden name for files that belong to `target`. It contains the target's name, or a hash if too long."""
+    name = os.fsencode(target.name)
+    return f".{target.name if len(name) <= _LONGEST else sha256(name).hexdigest()}"
+
+
 _PARTIAL: Final = ".partial"
 _UNIQUE: Final = re.compile(rf"[0-9a-f]{{32}}{re.escape(_PARTIAL)}")
 """Matches the end of a temporary folder's name, after the target's and the machine's name."""
@@ -114,13 +136,13 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     """Yield a temporary folder to fill. If the block succeeds, rename it to `target`; otherwise remove it.
 
     `sources` are the partitions that the block reads. Raises LogPathError if the target exists, is inside a source,
-    can't be written, or is being written by another process.
+    can't be written, or is being written by another process. Raises the error in a CallbackError unchanged.
     """
     reject_inside([target], sources)
     reject_existing(target)
     with claimed(target) as is_alone:
         reject_existing(target)  # another process may have created the target before this one got the lock
-        prefix = f".{target.name}.{host()}-"
+        prefix = f"{_hidden_name(target)}.{host()}-"
         partial = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:
             if is_alone:
@@ -131,6 +153,8 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
                 on_disk(path)
             on_disk(partial)
             publish(partial, target)
+        except CallbackError as error:
+            raise error.error from None
         except OSError as error:
             raise not_written(target, partial, error) from None
         finally:

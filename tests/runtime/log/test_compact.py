@@ -5,6 +5,7 @@ test_kafka_compacts_alike.py tests that Kafka's own cleaner keeps the same recor
 
 import os
 from collections.abc import Callable, Sequence
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -375,16 +376,18 @@ def test_damage_is_reported_with_its_position_and_nothing_is_left(tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
 
 
-def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(ENOSPC, "No space left on device"), BrokenPipeError()])
+def test_an_interrupt_or_an_error_of_the_caller_leaves_nothing(tmp_path: Path, error: BaseException) -> None:
     folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
 
     def interrupt(segment: log.Segment, record: Record, reason: str) -> None:
-        raise KeyboardInterrupt
+        raise error
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(type(error)) as caught:
         compact_partition(
             log.Partition(folder), tmp_path / "to", Compaction(now=NOW, include_active=True), explain=interrupt
         )
+    assert caught.value is error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
 
 

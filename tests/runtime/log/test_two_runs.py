@@ -95,6 +95,15 @@ def test_next_run_removes_leftovers_of_a_killed_run(slow: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
+def test_the_longest_name_that_a_partition_can_have(command: str, tmp_path: Path) -> None:
+    source = partition(tmp_path / f"{'t' * 249}-12345")
+    done = cli("log", command, source, *_COMMANDS[command], "--output", tmp_path / "to")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert records_of(tmp_path / "to" / source.name) == 10
+    assert [path.name for path in (tmp_path / "to").iterdir()] == [source.name]
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
 def test_stopped_run_over_many_partitions_continues(command: str, tmp_path: Path) -> None:
     for number in range(3):
         partition(tmp_path / "in" / f"alpha-{number}")
