@@ -1,7 +1,9 @@
 """The entry point of the `tagwire` command."""
 
 import io
+import os
 import sys
+from contextlib import suppress
 
 _EXTRAS = {
     "black": "generate",
@@ -26,14 +28,18 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("\nAborted!\n")
         sys.exit(1)
+    finally:
+        _discard_unwritten_output()
 
 
 def _run() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):  # loading click would double the run time
         from tagwire import __version__
 
-        sys.stdout.write(f"tagwire, version {__version__}\n")
-        return
+        with suppress(AttributeError, OSError):  # if that fails, click prints the version again and reports the error
+            sys.stdout.write(f"tagwire, version {__version__}\n")
+            sys.stdout.flush()
+            return
     from tagwire.errors import MissingExtraError
     from tagwire_cli.app import app
     from tagwire_cli.output.echo import say_error
@@ -58,6 +64,19 @@ def _escape_unencodable_output() -> None:
     """Make standard output escape characters that it can't encode, such as in a path that is not UTF-8."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _discard_unwritten_output() -> None:
+    """Discard output that can't be written, such as on a full disk. The command has already reported the error.
+
+    Otherwise, Python would try to write it at exit, print another error, and exit with status 120.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

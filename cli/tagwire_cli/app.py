@@ -3,9 +3,9 @@
 To add a command, write its module, and add the command to the tables in `tagwire_cli.command_table`.
 """
 
-import errno
 import os
 import re
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -98,7 +98,7 @@ def _option_hint(name: str, ctx: click.Context | None) -> str:
 
 
 class _Commands(CommandTable):
-    """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2."""
+    """The group of subcommands. It prints any TagwireError or OSError, and exits with status 1 or 2."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with usage_hints():
@@ -117,12 +117,20 @@ class _Commands(CommandTable):
             if not isinstance(error, click.exceptions.NoArgsIsHelpError):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            try:
+                return super().main(*args, **extra)
+            finally:
+                if sys.stdout is not None:  # it is None if it was closed before Python started
+                    sys.stdout.flush()
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the output's reader closed the pipe, so exit silently
-                raise
             reason = error.strerror or error
+            if isinstance(error, FileNotFoundError) and error.filename is None:
+                reason = "the current directory does not exist any more; change to another one, or use -C DIR"
             say_error(reason if error.filename is None else f"{error.filename}: {reason}")
-            ctx.exit(1)
+            sys.exit(1)
 
 
 @click.group(

@@ -183,7 +183,9 @@ def test_package_name_that_can_not_be_imported(name: str) -> None:
     assert result.returncode == 2 and b"is not an import name" in result.stderr
 
 
-@pytest.mark.parametrize("words", ["messages", "--help", "show FetchResponse", f"decode --capture {COMMITTED}"])
+@pytest.mark.parametrize(
+    "words", ["messages", "--help", "--version", "show FetchResponse", f"decode --capture {COMMITTED}"]
+)
 def test_a_closed_pipe_has_the_status_of_other_programs(words: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -193,9 +195,18 @@ def test_a_closed_pipe_has_the_status_of_other_programs(words: str) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_standard_output_that_is_closed_or_full() -> None:
-    command = f"{sys.executable} -m tagwire_cli messages"
-    for redirection in (">&-", "| head -n 1", *([">/dev/full"] if Path("/dev/full").exists() else [])):
-        result = subprocess.run(["sh", "-c", f"{command} {redirection}"], capture_output=True, check=False)
-        assert b"Traceback" not in result.stderr, redirection
-        assert (b"No space left" in result.stderr) == (redirection == ">/dev/full")
+@pytest.mark.parametrize("words", ["messages", "--help", "--version"])
+def test_standard_output_that_is_closed_or_full(words: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    for redirection, code, err in ((">&-", 0, ""), (">/dev/full", 1, "tagwire: No space left on device\n")):
+        script = f"{sys.executable} -m tagwire_cli {words} {redirection}"
+        if redirection != ">/dev/full" or Path("/dev/full").exists():
+            done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, env=environment)
+            assert (done.returncode, done.stderr) == (code, err), redirection
+
+
+def test_a_current_directory_that_was_deleted(tmp_path: Path) -> None:
+    script = f"rmdir {tmp_path} && {sys.executable} -m tagwire_cli messages"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the current directory does not exist any more" in done.stderr
