@@ -183,16 +183,17 @@ class LocalFolder(CommitFolder):
         try:
             self._link(draft, name)
         except OSError as error:
-            # This job may have created the link nevertheless, if only the reply was lost.
+            # The link may have been created nevertheless, if only the reply was lost. A link by another run of the same
+            # micro-batch doesn't count, since only one run can find out whether that commit is undone.
             with self._finished_later():
-                claimed = self.manifest(number)
-            if claimed.get("job") != job.id:
+                is_claimed = self.manifest(number) == claimed
+            if not is_claimed:
                 if isinstance(error, FileExistsError):
                     return False
                 raise
         # Give the number back if a commit with this or a later number is already finished.
         with self._finished_later():
-            if self._is_done(number) and (self.path / claimed["draft"]).exists():
+            if self._is_done(number) and draft.exists():
                 name.unlink(missing_ok=True)
                 return False
         self._claimed = claimed
