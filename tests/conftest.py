@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 from native_engine import forget_engine
 from spec_projects import make_project
 
+from tagwire import engine
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -63,6 +65,14 @@ def truth() -> dict[str, list[dict[str, Any]]]:
         if row["file"].endswith(".log"):
             rows.setdefault(row["file"].rpartition("/")[0], []).append(row)
     return rows
+
+
+@pytest.fixture(params=("python", "native") if engine() == "native" else ("python",))
+def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the test once with each engine. First, make messages and formats forget the engine of earlier tests."""
+    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
+    forget_engine()
+    return str(request.param)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in SPARK_COMMANDS)}
-"""Commands whose examples are run elsewhere: by `make demo`, or by tests/spark/jobs/test_jobs.py."""
+"""Commands whose examples are run elsewhere: by `make demo`, or by tests/cli/commands/spark."""
 
 
 def text_of(name: str) -> str:

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import google_crc32c
 
-from tagwire.records import RecordBatch
+from tagwire.records import BatchBuilder, RecordBatch
 
 
 def write_segment(folder: Path, *batches: bytes | bytearray | RecordBatch, base: int = 0) -> Path:
@@ -15,6 +15,27 @@ def write_segment(folder: Path, *batches: bytes | bytearray | RecordBatch, base:
     path = folder / f"{base:020}.log"
     path.write_bytes(b"".join(each.encode() if isinstance(each, RecordBatch) else each for each in batches))
     return path
+
+
+def transactional(folder: Path) -> Path:
+    """Write three segments. Producer 7's aborted transaction spans all three; producer 8's is in the second only."""
+    folder.mkdir(parents=True)
+
+    def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
+        key = None if marker is None else b"\0\0" + marker.to_bytes(2, "big")
+        value = b"v" if marker is None else bytes(6)
+        builder = BatchBuilder(
+            "v2", producer_id=producer, producer_epoch=0, is_transactional=True, is_control=marker is not None
+        )
+        return builder.append(key, value, timestamp=1, offset=offset).build().encode()
+
+    for base, data in {
+        0: batch(0, 7),
+        1: batch(1, 8) + batch(2, 8, 0) + batch(3, 9),
+        4: batch(4, 7, 0) + batch(5, 9, 1) + batch(6, 8) + batch(7, 8, 0),
+    }.items():
+        (folder / f"{base:020}.log").write_bytes(data)
+    return folder
 
 
 def sealed(data: bytes | bytearray) -> bytes:

@@ -1,10 +1,12 @@
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from growth import cpu_seconds, grows_linearly, lines_run
 
 import tagwire
 import tagwire_messages as messages
@@ -16,6 +18,8 @@ from tagwire.records.format_set import format_names
 from tagwire.records.opening import trace_batches
 from tagwire.sensitive import showing_sensitive
 from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
+
+pytestmark = pytest.mark.thorough
 
 OURS = [name for name in format_names() if name[0] in "vk"]
 TESTS = Path(__file__).parents[2]
@@ -261,3 +265,23 @@ def test_optional_fields_of_the_draft_dialect_stay() -> None:
     path = TESTS / "golden_bytes" / "kip482_rpcs" / "add_offsets_to_txn_request.txt"
     text = path.read_text(encoding="utf-8").split("=== version ")[1].split("\n", 2)[2]
     assert "optional fields" in text and assemble(text, fix=True) == assemble(text)
+
+
+TITLES = "offset  bytes  path  type  value\n"
+TEXTS = {
+    "a long line": lambda count: TITLES + "0       " + "00 " * count,
+    "texts in a line": lambda count: TITLES + "0       " + '"a" ' * count,
+    "lines that go on": lambda count: TITLES + "0       00     a     int8  0\n" + "        00 01 02 03\n" * count,
+    "cells": lambda count: TITLES + "0       00" + "  a" * count,
+    "colours": lambda count: TITLES + "0       00 " + "\x1b[1m" * count,
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("measure", [lines_run, cpu_seconds])
+def test_assembling_grows_with_the_text(measure: Callable[..., float], name: str) -> None:
+    def work_of(count: int) -> Callable[[], object]:
+        text = TEXTS[name](count)
+        return lambda: assemble(text)
+
+    assert grows_linearly(measure, work_of, 200 if measure is lines_run else 2_000)

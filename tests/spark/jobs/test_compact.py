@@ -9,13 +9,19 @@ from random_logs import DAY, NOW, RandomLog
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+from written_logs import files
+
 from tagwire.log import find_partitions
 from tagwire.log.compact import CompactReport, compact_partition
 from tagwire.log.compaction import Compaction
+from tagwire.log.convert import copy_directory_files
 from tagwire.log.names import segment_file
 from tagwire.records import Record, RecordBatch, build
 from tagwire_spark import PipelineError
-from tagwire_spark.jobs import compact, compact_logs
+from tagwire_spark.jobs import (
+    compact,
+    compact_logs,
+)
 from tagwire_spark.jobs.compact import do_unit
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 
@@ -23,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
 OLD = NOW - 30 * DAY
 
 
@@ -198,3 +203,17 @@ def test_no_features_missing_from_spark_connect() -> None:
         text = path.read_text(encoding="utf-8")
         for word in ("sparkContext", ".rdd", "broadcast", "_jvm", "accumulator"):
             assert word not in text, (path, word)
+
+
+def test_compacted_as_on_one_machine(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+    rules: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
+    found = list(find_partitions(logs / "kafka28"))
+    expected = [
+        compact_partition(each, tmp_path / "one" / each.path.relative_to(logs / "kafka28"), Compaction(**rules))
+        for each in found
+    ]
+    copy_directory_files([(logs / "kafka28", tmp_path / "one")], keeps_producers=True)
+    got = compact_logs(spark, logs / "kafka28", tmp_path / "many", **rules)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert got == expected and sum(segment.removed != {} for each in got for segment in each.segments)
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "many"}

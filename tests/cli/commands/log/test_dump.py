@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from command import tagwire_result
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 ORDERS = ROOT / "tests" / "data" / "sample_log" / "orders-0"
 TXN = "kafka4/alpha-txn-many-0"
 

@@ -12,7 +12,6 @@ from tagwire import DecodeError
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 
 pytestmark = pytest.mark.usefixtures("each_engine")
-
 RECORDS = bytes(range(256)) * 16
 MESSAGE = messages.ProduceRequest(
     acks=1, topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=RECORDS)])]
@@ -22,7 +21,6 @@ BODY = MESSAGE.encode(9)
 FRAME = REGISTRY.encode_request(MESSAGE, 9, correlation_id=1)
 TOPIC = messages.TopicRecord(name="t" * 100)
 RECORD = REGISTRY.encode_record(TOPIC, 0)
-
 READERS: dict[str, tuple[bytes, Callable[[Any], object]]] = {
     "decode": (BODY, lambda data: messages.ProduceRequest.decode(data, 9, views=True)),
     "decode_from": (BODY, lambda data: messages.ProduceRequest.decode_from(data, 9, views=True)[0]),

@@ -2,8 +2,8 @@ import pytest
 
 from tagwire.errors import SpecError
 from tagwire_generator.reading.spec import ReadResult, read_spec
-from tagwire_workbench.language.editing import applied, changed, fixes, renamable, rename_edits
-from tagwire_workbench.language.spec_names import Symbol, definition, outline, references
+from tagwire_workbench.language.editing import applied, changed, fixes, rename_edits
+from tagwire_workbench.language.spec_names import references
 
 SPEC = """{ "name": "Foo", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+",
   "fields": [
@@ -37,37 +37,6 @@ def lines(text: str, offsets: list[int]) -> list[int]:
 
 def read(text: str) -> ReadResult:
     return read_spec(text, file="Foo.json")
-
-
-@pytest.mark.parametrize(
-    ("text", "needle", "declared", "named"),
-    [
-        (SPEC, '"Picture"', 7, [7, 4, 5]),
-        (SPEC, '" [] Picture "', 7, [7, 4, 5]),
-        (SPEC, '"[]Inner"', 3, [3]),
-        (SPEC, '"Size"', 7, [7]),
-        (FORMAT, '"Flags"', 4, [4, 5, 11]),
-        (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
-        (FORMAT, '"Items"', 7, [7, 6]),
-        (FORMAT, '"Key"', 8, [8, 7, 9]),
-        (FORMAT, '"Magic"', 3, [3, 1]),
-        (FORMAT, '"[]Item"', 7, [7]),
-    ],
-)
-def test_definitions_and_references(text: str, needle: str, declared: int, named: list[int]) -> None:
-    found = definition(text, at(text, needle))
-    assert found is not None and lines(text, [found.start]) == [declared]
-    assert lines(text, [span.start for span in references(text, at(text, needle))]) == named
-
-
-@pytest.mark.parametrize("needle", ['"Foo"', '"type"', '"0-1"', '"int8"', "["])
-def test_names_without_a_definition(needle: str) -> None:
-    assert definition(SPEC, at(SPEC, needle)) is None
-    assert renamable(SPEC, at(SPEC, needle)) is None
-
-
-def test_fields_of_other_structs_with_the_same_name_are_not_references() -> None:
-    assert len(references(SPEC, at(SPEC, '"Pic"'))) == 1
 
 
 @pytest.mark.parametrize(
@@ -132,24 +101,6 @@ def test_an_imported_struct_is_renamed_in_its_own_spec() -> None:
     assert lines(text, [span.start for span in references(text, text.rindex("Point"))]) == [1, 1]
     with pytest.raises(SpecError, match="Point can't be renamed, because it is defined in a spec outside"):
         rename_edits(text, text.rindex("Point"), "Dot", read, file="Foo.json")
-
-
-def names(symbols: list[Symbol]) -> list[object]:
-    return [(each.name, each.detail, names(list(each.children))) for each in symbols]
-
-
-def test_the_outline() -> None:
-    [message] = outline(SPEC)
-    assert (message.name, message.detail, message.kind) == ("Foo", "data 0-1", "message")
-    assert names(list(message.children)) == [
-        ("A", "[]Inner 0+", [("Pic", "Picture 0+", [])]),
-        ("Pic", " [] Picture  0+", []),
-        ("Picture", "0+", [("Size", "int8 0+", [])]),
-    ]
-    register = '{ "name": "Keys", "type": "register", "entries": [ { "key": 7, "name": "a.b" } ] }'
-    assert names(outline(register)) == [("Keys", "register", [("a.b", "7", [])])]
-    assert outline("") == [] and outline("[1]") == []
-    assert names(outline('{ "name": "Foo", "fields": [ { "name": "A", "ty')) == [("Foo", "", [("A", "", [])])]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ OLD_HEADERS = '"headerVersions": §{"0": "0", "1+": "2"},'
 COMMON = f'"commonStructs": [{{"name": "S", "versions": "0+", "fields": [{A}]}}],'
 FIVE = field(more=', "default": §"5"')
 NULL = ', "nullableVersions": "0+"'
-
-
 EXTENDED = '"dialect": "tagwire",'
 
 

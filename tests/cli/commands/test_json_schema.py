@@ -15,7 +15,7 @@ import tagwire_cli
 from tagwire_cli.commands.json_schema import SCHEMAS
 from tagwire_generator.syntax.spec_schema import schema
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 FOLDER = Path(tagwire_cli.__file__).with_name("json_schemas")
 LEAVE = "00016700016d"
 FRAME = "00000012000d00000000000700026d65" + LEAVE

@@ -5,15 +5,12 @@ import pytest
 
 import tagwire_messages as kafka
 from tagwire import Message
-from tagwire.records import read_batches
 from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, Send, Wait
-from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_workbench.mocking.script import read_script
 from tagwire_workbench.mocking.yaml_tree import ScriptError
 
 ROOT = Path(__file__).parents[3]
 BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
-METADATA = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")])
 RULE = "rules:\n  - request: HeartbeatRequest\n    reply: "
 
 
@@ -101,102 +98,10 @@ def test_what_is_offered(tmp_path: Path) -> None:
     assert {key: str(versions) for key, versions in play(tmp_path, text).offered.items()} == {18: "0-2"}
 
 
-def test_values_of_the_request(tmp_path: Path) -> None:
-    text = """
-        rules:
-          - request: MetadataRequest
-            reply:
-              body:
-                clusterId: {$request: header.client_id}
-                brokers: [{host: {$peer: host}, port: {$peer: port}}]
-                topics: [{name: {$request: "topics[1].name"}}]
-                controllerId: {$request: header.correlation_id}
-    """
-    found = answer(play(tmp_path, text).connect(("h", 9)), METADATA, 9)
-    assert (found.brokers[0].host, found.brokers[0].port) == ("h", 9)
-    assert (found.cluster_id, found.controller_id, [topic.name for topic in found.topics]) == (None, 7, ["b"])
-
-
-def test_values_that_are_kept(tmp_path: Path) -> None:
-    text = """
-        rules:
-          - request: MetadataRequest
-            keep: {names: "topics[].name", first: "topics[0].name", none: "topics[9].name"}
-            reply: null
-          - request: DescribeGroupsRequest
-            reply: {body: {groups: [{groupId: {$kept: first}, errorMessage: {$kept: none}}]}}
-          - request: ListGroupsRequest
-            when: {states_filter: {$kept: names}}
-            reply: {body: {errorCode: 1}}
-    """
-    peer = play(tmp_path, text)
-    connection = peer.connect()
-    assert actions(connection, METADATA, 9) == []
-    found = answer(connection, kafka.DescribeGroupsRequest(), 6).groups[0]
-    assert (found.group_id, found.error_message) == ("a", None)
-    assert answer(connection, kafka.ListGroupsRequest(states_filter=["a", "b"]), 4).error_code == 1
-    assert actions(connection, kafka.ListGroupsRequest(states_filter=["a"]), 4) == [Close()]
-
-
-def test_batches_of_records(tmp_path: Path) -> None:
-    text = """
-        rules:
-          - request: FetchRequest
-            reply:
-              body:
-                responses:
-                  - partitions:
-                      - records:
-                          $records:
-                            - {key: k, value: v, headers: {h: {$hex: ff}}, timestamp: 5}
-                            - {key: {$text: k}}
-                          base_offset: 7
-                          compression: gzip
-    """
-    found = answer(play(tmp_path, text).connect(), kafka.FetchRequest(), 12)
-    (batch,) = read_batches(found.responses[0].partitions[0].records)
-    first, second = batch
-    expected = (7, 5, b"k", b"v", (("h", b"\xff"),))
-    assert (first.offset, first.timestamp, first.key, first.value, first.headers) == expected
-    assert (second.offset, second.key, second.value, batch.compression) == (8, b"k", None, "gzip")
-
-
-def test_values_that_do_not_fit_are_problems(tmp_path: Path) -> None:
-    text = "rules: [{request: MetadataRequest, reply: {body: {topics: [{name: {$request: topics}}]}}}]"
-    peer = play(tmp_path, text)
-    assert actions(peer.connect(), METADATA, 9) == [Close()]
-    assert "topics[0].name" in str(peer.problems[0])
-
-
 def test_the_example_is_a_script() -> None:
     path = ROOT / "examples" / "kafka_peer.yaml"
     assert len(path.read_text().splitlines()) < 60
     assert read_script(path).peer(kafka.registry).problems == []
-
-
-def test_scalars_are_read_as_in_json(tmp_path: Path) -> None:
-    """`no` and `2026-01-01` must stay strings, although YAML 1.1 would read them as false and as a date object."""
-    text = "rules: [{request: MetadataRequest, when: {'topics[0].name': no}, reply: {body: {clusterId: 2026-01-01}}}]"
-    peer = play(tmp_path, text)
-    request = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="no")])
-    assert answer(peer.connect(), request, 9).cluster_id == "2026-01-01"
-
-
-def test_anchors_are_for_repetition(tmp_path: Path) -> None:
-    text = "rules:\n- {request: HeartbeatRequest, versions: 0, reply: &it {body: {errorCode: 3}}}\n"
-    text += "- {request: HeartbeatRequest, versions: 4, reply: *it}"
-    connection = play(tmp_path, text).connect()
-    assert [answer(connection, BEAT, version).error_code for version in (0, 4)] == [3, 3]
-
-
-def test_json_is_yaml_too(tmp_path: Path) -> None:
-    text = '{"rules": [{"request": "HeartbeatRequest", "reply": {"body": {"errorCode": -1}}}]}'
-    assert answer(play(tmp_path, text).connect(), BEAT, 0).error_code == -1
-
-
-def test_json_writes_characters_beyond_16_bits_as_two(tmp_path: Path) -> None:
-    text = r'{"rules": [{"request": "MetadataRequest", "reply": {"body": {"clusterId": "\ud83d\ude00"}}}]}'
-    assert answer(play(tmp_path, text).connect(), METADATA, 9).cluster_id == "\U0001f600"
 
 
 LADDER = "a0: &a0 []\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(3000))
@@ -337,77 +242,3 @@ def test_fields_missing_from_messages(tmp_path: Path, text: str, expected: str) 
 def test_all_errors_at_once(tmp_path: Path) -> None:
     text = RULE + "{body: {eror: 1}}\n  - {request: Nothing, reply: null}\noffer: {MetadataRequest: x}"
     assert [line.split(" ")[0] for line in faults(tmp_path, text)] == [":3:19:", ":4:15:", ":5:26:"]
-
-
-def test_position_within_a_list(tmp_path: Path) -> None:
-    text = """rules:
-  - request: MetadataRequest
-    reply:
-      - body:
-          topics:
-            - name: a
-            - {name: b, errorCode: no}
-"""
-    assert faults(tmp_path, text)[0].startswith(":7:36: expected int16 ")
-
-
-def test_position_after_elements_that_are_created_later(tmp_path: Path) -> None:
-    text = """rules:
-  - request: MetadataRequest
-    keep: {first: "topics[0]"}
-    reply:
-      - body:
-          topics:
-            - {$kept: first}
-            - name: b
-              partitions:
-                - {$kept: first}
-                - {$request: "topics[0]"}
-                - {partitionIndex: 1, isrNodes: [{$peer: port}, no]}
-        fields:
-          topics:
-            - {$kept: first}
-            - {name: {$peer: host}, errorCode: maybe}
-"""
-    assert [(line.split(" ")[0], line.split("'")[1]) for line in faults(tmp_path, text)] == [
-        (":12:65:", "no"),
-        (":16:48:", "maybe"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("{body: {}, header: {unknown_tags: {5: eA==}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
-        ("{body: {}, header: {unknown_tags: {5: {$text: x}}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
-        ("{body: {}, header: {correlation_id: {$request: generation_id}}}", "0000000c  00000000 00  00000000 0000 00"),
-        ("{body: {_unknownTags: {5: {$hex: '78'}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
-        ("{body: {_unknownTags: {5: {$kept: id}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
-    ],
-)
-def test_headers_and_tags_are_json_too(tmp_path: Path, reply: str, expected: str) -> None:
-    peer = play(tmp_path, f"{RULE}{reply}\n    keep: {{id: member_id}}")
-    request = kafka.HeartbeatRequest(member_id="eA==")
-    assert actions(peer.connect(), request, 4) == [Send(bytes.fromhex(expected))]
-    assert peer.problems == []
-
-
-def test_fields_that_are_missing_in_a_field_are_defaults(tmp_path: Path) -> None:
-    reply = "{body: {}, fields: {topics: [{name: {$request: 'topics[0].name'}}]}}"
-    text = f"rules: [{{request: MetadataRequest, reply: {reply}}}]"
-    (topic,) = answer(play(tmp_path, text).connect(), METADATA, 9).topics
-    assert (topic.name, topic.error_code) == ("a", 0)
-
-
-def test_paths_and_batches_are_read_with_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = """
-        rules:
-          - request: FetchRequest
-            when: {max_bytes: {$request: max_bytes}}
-            reply:
-              {body: {responses: [{partitions: [{records: {$records: [{key: k}]}}]}]}, fields: {error_code: 3}}
-    """
-    connection = play(tmp_path, text).connect()
-    for name in ("tagwire.records.build", "tagwire_workbench.mocking.values.RequestPath"):
-        monkeypatch.setattr(name, None)
-    assert answer(connection, kafka.FetchRequest(), 12).error_code == 3

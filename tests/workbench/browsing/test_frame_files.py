@@ -1,0 +1,39 @@
+import struct
+from pathlib import Path
+
+import pytest
+from browsed import HEARTBEAT, METADATA, REPLY, listing_of, read_listing
+from network_packets import Segment, pcap
+
+from tagwire.errors import TagwireError
+
+
+def test_a_stream_of_frames(tmp_path: Path) -> None:
+    path = tmp_path / "sent.bin"
+    path.write_bytes(b"".join(struct.pack(">i", len(each)) + each for each in (METADATA, HEARTBEAT)) + b"\0\0")
+    listing = read_listing(path, stream="request")
+    assert [listing.cells(entry)[2] for entry in range(listing.count)] == ["Metadata", "Heartbeat"]
+    assert listing.look(1).data == HEARTBEAT
+    assert "frame 3: frame: size at byte" in listing.error
+
+
+def test_a_network_capture(tmp_path: Path) -> None:
+    pytest.importorskip("dpkt")
+    sized = [struct.pack(">i", len(each)) + each for each in (METADATA, REPLY)]
+    segments = [
+        Segment(999, b"", flags="S"),
+        Segment(4999, b"", is_request=False, flags="SA"),
+        Segment(1000, sized[0]),
+        Segment(5000, sized[1], is_request=False),
+        Segment(5000 + len(sized[1]) + 50, b"x" * 20, is_request=False),
+    ]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(segments))
+    listing = read_listing(path)
+    assert [listing.cells(entry)[1] for entry in range(listing.count)] == ["req", "resp", "!"]
+    assert listing.partner(0) == 1
+    assert listing.look(1).data == REPLY
+    assert listing.error_of(2).startswith("gap in the responses: 50 bytes missing")
+    with pytest.raises(TagwireError, match="--follow can't read network captures"):
+        listing_of(path, follows=True)
+    listing.close()
