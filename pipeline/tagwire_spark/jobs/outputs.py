@@ -177,6 +177,9 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
     """Yield a work folder. If the `with` block succeeds, its subfolder `output` becomes the output."""
+    if output.is_symlink() or output.is_mount():
+        text = f"{output} is a link or a mount point, which a job can't replace; choose another output, such as a new"
+        raise LogPathError(f"{text} folder in it")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output} already exists, and tagwire does not replace it; choose another output")
     with claimed(output) as is_alone:

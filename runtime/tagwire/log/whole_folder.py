@@ -163,7 +163,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
 
 def reject_existing(target: Path) -> None:
     """Raise LogPathError if `target` exists, because existing files are never overwritten."""
-    if target.exists():
+    if os.path.lexists(target):  # a link to a missing folder can't be replaced by a folder
         raise LogPathError(f"{target} already exists, and tagwire does not replace it; choose another output")
 
 
@@ -208,14 +208,15 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def on_disk(path: Path) -> None:
-    """Flush a file or folder to disk. Does nothing for folders on systems that can't flush folders."""
+    """Flush a file or folder to disk. Does nothing for folders that can't be read, or that the system can't flush."""
     if os.name == "nt":
         return
-    number = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(number)
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
     except OSError:
         if not path.is_dir():
             raise
-    finally:
-        os.close(number)

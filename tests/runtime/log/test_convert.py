@@ -323,8 +323,10 @@ def test_interrupted_conversion_leaves_no_folder(logs: Path, tmp_path: Path) -> 
 
 def test_nothing_is_overwritten(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
-    with pytest.raises(log.LogPathError, match="already exists"):
-        converted(logs / SEGS, tmp_path / "to", Conversion("v2"))
+    (tmp_path / "link").symlink_to(tmp_path / "missing")
+    for target in (tmp_path / "to", tmp_path / "link"):
+        with pytest.raises(log.LogPathError, match=f"{target} already exists"):
+            converted(logs / SEGS, target, Conversion("v2"))
 
 
 @pytest.mark.parametrize(

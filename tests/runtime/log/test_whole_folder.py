@@ -1,3 +1,4 @@
+import errno
 import os
 import re
 import socket
@@ -203,3 +204,18 @@ def test_folder_of_a_running_process_on_another_machine_is_kept(
     with whole_folder(tmp_path / "alpha-0"):
         pass
     assert sorted(each.name for each in tmp_path.iterdir()) == [other.name, "alpha-0"]
+
+
+def test_output_in_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder with permission to write, but not to read, a folder can be renamed but not flushed to disk."""
+    opened = os.open
+
+    def denied(path: Any, flags: int, mode: int = 0o777) -> int:
+        if path == tmp_path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", denied)
+    with whole_folder(tmp_path / "out") as partial_folder:
+        (partial_folder / "file").write_text("x")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

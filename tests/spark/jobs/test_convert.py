@@ -9,7 +9,7 @@ from small_logs import transactional
 from written_logs import files
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogError, Partition, find_partitions
+from tagwire.log import LogError, LogPathError, Partition, find_partitions
 from tagwire.log.convert import Conversion, ConvertReport, convert_partition, copy_directory_files
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf
@@ -91,8 +91,11 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     rejected: list[tuple[Any, Path, dict[str, Any], str]] = [
+        (SAMPLE, tmp_path / "link", {}, "link is a link or a mount point, .*choose another output"),
+        (SAMPLE, Path(tmp_path.anchor), {}, "is a link or a mount point"),
         (SAMPLE, tmp_path / "full", {}, "already exists"),
         (SAMPLE, tmp_path / "full" / "file" / "x", {}, "can't be written"),
         (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
@@ -106,6 +109,9 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
     for paths, output, options, text in rejected:
         with pytest.raises(TagwireError, match=text):
             convert_logs(spark, paths, output, **options)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(LogPathError, match="link is a link or a mount point"):
+        convert_logs(spark, SAMPLE, tmp_path / "link")
 
 
 def test_folders_without_segments(spark: "SparkSession", tmp_path: Path) -> None:
