@@ -71,6 +71,7 @@ class RemoteFolder(CommitFolder):
         self._shown = storage.hidden(self.root)
         self._system, prefix = store(self.root, storage)
         self._objects = ConditionalObjects(self._system, prefix)
+        self._claimed: Mapping[str, Any] = {}
         if not has_conditional_puts(self._system) or "::" in self.root:
             kind = self.root.partition("://")[0]
             text = f"{self._shown}: commits need conditional puts, but fsspec does not support them for {kind}://;"
@@ -197,24 +198,26 @@ class RemoteFolder(CommitFolder):
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Store the manifest as commit `number`. Return False if another job already has this or a later number."""
-        name, lost = manifest_name(number), None
+        data, lost = json.dumps(manifest, indent=1).encode(), None
+        self._claimed = json.loads(data)
         try:
-            is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
+            is_ours = self._objects.create(manifest_name(number), data)
         except Exception as error:
             is_ours, lost = False, error
         try:
-            if not is_ours and self.manifest(number).get("job") != job.id:
-                if lost is None:
-                    return False
-            else:  # the put succeeded, even if the reply was lost
-                lost = None
-                if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
-                    return True
-                self._objects.delete(name)
+            is_ours = is_ours or self._is_there(number, self._claimed)  # the put succeeded, but the reply was lost
+            if not is_ours and lost is None:
+                return False
+            outcome = _outcome(number, self._claimed, self._done()[0])
+            # If the staged objects are gone, other processes have already carried out this commit, and later ones.
+            if is_ours and outcome == "too late" and self._objects.listed(job.name):
+                self._objects.delete(manifest_name(number))
                 return False
         except Exception as error:
             raise self._unfinished(error) from None
-        raise lost
+        if is_ours or lost is None:
+            return is_ours
+        raise lost if outcome == "open" else self._unfinished(lost)
 
     def check(self, job: Job, change: Change) -> None:
         there = {*self._objects.listed(job.name)}
@@ -229,7 +232,7 @@ class RemoteFolder(CommitFolder):
         Raises no error if another process's commit can't be finished and is undone.
         """
         try:
-            change = self.manifest(number)
+            change = self._claimed if is_own else self.manifest(number)
             failure = self._carry_out(number, change) if change else None
         except Exception as error:
             raise self._unfinished(error) from None
@@ -241,12 +244,14 @@ class RemoteFolder(CommitFolder):
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
-            return failure
+            text = f"{self._shown} can't be written: another process could not put all files of this write in place, so"
+            text += " it undid the write; write again."
+            return failure or PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         try:
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # no other process has finished the commit
+            if self._is_there(number, change):  # no other process has finished the commit
                 raise
         return None
 
@@ -255,9 +260,7 @@ class RemoteFolder(CommitFolder):
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
-            text = f"{self._shown} can't be written: another process could not put all files of this write in place, so"
-            text += " it undid the write; write again."
-            return outcome, PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+            return outcome, None
         failure: Exception | None = None
         decision: dict[str, Any] = dict(change)
         try:
@@ -267,22 +270,22 @@ class RemoteFolder(CommitFolder):
             failure, decision = error, {**done, "number": number, "undone": undone}
         try:
             data = json.dumps(decision, indent=1).encode()
-            self._objects.create(DONE, data) if tag is None else self._objects.replace(DONE, data, tag)
+            is_ours = self._objects.create(DONE, data) if tag is None else self._objects.replace(DONE, data, tag)
             outcome = _outcome(number, change, self._done()[0])
         except Exception as error:
             raise failure or error from None
-        return outcome, failure
+        return outcome, failure if is_ours else None
 
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # no other process has finished the commit
+        if self._is_there(number, change):  # no other process has finished the commit
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
     def _undo(self, number: int, change: Mapping[str, Any]) -> None:
         self._objects.delete_all(self._objects.listed(Job(self.root, change["job"]).name))
-        if self._is_there(number):  # otherwise, the objects may belong to a later commit
+        if self._is_there(number, change):  # otherwise, the objects may belong to a later commit
             new = [self._objects.path(target) for _, target in change["moves"] if target not in change["removes"]]
             self._objects.delete_all(new)
             self._end(number, change)
@@ -306,8 +309,9 @@ class RemoteFolder(CommitFolder):
             found = {}
         return (found if isinstance(found, dict) else {}), tag
 
-    def _is_there(self, number: int) -> bool:
-        return self._objects.get(manifest_name(number)) is not None
+    def _is_there(self, number: int, change: Mapping[str, Any]) -> bool:
+        """Return whether the commit's manifest still exists, so that no process has ended the commit."""
+        return self.manifest(number) == change
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:

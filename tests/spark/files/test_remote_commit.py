@@ -2,7 +2,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -363,24 +363,110 @@ def test_commit_between_the_check_and_the_change_of_another(bucket: Bucket, monk
     assert bucket.done(url)["number"] == 3
 
 
+@pytest.fixture
+def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send the requests of each process one after another, so that the order of all requests is the same each time."""
+    monkeypatch.setattr("tagwire_spark.files.store._AT_ONCE", 1)
+
+
+@contextmanager
+def interrupted(step: int, process: Callable[[], object]) -> Generator[list[int]]:
+    """Run `process` before request `step` in the `with` block. The yielded list is empty until then."""
+    hits: list[int] = []
+
+    def comes(number: int, _: str) -> bool:
+        if number >= step and not hits:
+            hits.append(number)
+            ConditionalFileSystem.fails.remove(comes)
+            process()
+        return False
+
+    with requests(comes):
+        yield hits
+
+
 @pytest.mark.thorough
-def test_another_process_carries_out_the_commit_at_each_request(bucket: Bucket) -> None:
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("is_write", [False, True])
+def test_another_process_carries_out_the_commit_at_each_request(
+    bucket: Bucket, one_at_a_time: None, overwrite: bool, is_write: bool
+) -> None:
+    """Check that a commit succeeds if another process carries it out, and possibly writes something itself."""
     for step in every_step():
-        url, writer, staged = begun(bucket, overwrite=step % 2 == 0)
-        hits: list[int] = []
-
-        def comes(number: int, _: str, job: Any = writer.job, step: int = step, hits: Any = hits) -> bool:
-            if number >= step and not hits:
-                hits.append(number)
-                with requests(lambda *_: False):
-                    commit.settle(job.root, job.storage)
-                ConditionalFileSystem.fails.append(comes)
-            return False
-
-        with requests(comes):
+        url, writer, staged = begun(bucket, overwrite=overwrite)
+        other = partial(bucket.write, url, rows("z", 0, b"z")) if is_write else None
+        with interrupted(step, other or partial(commit.settle, writer.job.root, writer.job.storage)) as hits:
             writer.commit(staged)
-        assert bucket.read(url) == (WRITTEN_ANEW if step % 2 == 0 else APPENDED), step
+        found = bucket.read(url)
+        if found.pop("z-0", None) is None:
+            assert overwrite or not (hits and is_write), step
+        assert found == (WRITTEN_ANEW if overwrite else APPENDED), step
         assert bucket.hidden(url) == []
+        if not hits:
+            break
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_another_process_undoes_the_commit_at_each_request(
+    bucket: Bucket, one_at_a_time: None, overwrite: bool
+) -> None:
+    """Check that a write fails if another process, which can't copy an object, undoes its commit."""
+    failures = set()
+    for step in every_step():
+        url, writer, staged = begun(bucket, overwrite=overwrite)
+
+        def undoes(writer: LogWriter = writer) -> None:
+            with requests(lambda _, sent: sent.startswith("copy")), suppress(PipelineError):
+                commit.settle(writer.job.root, writer.job.storage)
+
+        failure = ""
+        with interrupted(step, undoes) as hits:
+            try:
+                writer.commit(staged)
+            except PipelineError as error:
+                failure = str(error)
+                writer.abort([*staged])
+        found = bucket.read(url)
+        assert found == (BEFORE if failure else WRITTEN_ANEW if overwrite else APPENDED), (step, failure)
+        assert bucket.hidden(url) == []
+        bucket.write(url, rows("z", 0, b"z"))
+        assert bucket.read(url) == {**found, "z-0": [b"z"]}
+        failures.add(failure.replace(url, ""))
+        if not hits:
+            break
+    text = "can't be written: another process could not put all files of this write in place, so it undid the write;"
+    assert len(failures) > 1 and all(text in each for each in failures - {""}), failures
+
+
+@pytest.mark.thorough
+def test_another_driver_dies_after_its_decision_at_each_request(bucket: Bucket, one_at_a_time: None) -> None:
+    """Check that a writer finishes the overwrite of a driver that dies while this writer commits."""
+    for step in every_step():
+        url, writer, staged = begun(bucket, overwrite=True)
+        second = bucket.writer(url)
+        other = [second.write(iter(rows("z", 0, b"z")))]
+
+        decided: list[bool] = []
+
+        def dies(
+            url: str = url, writer: LogWriter = writer, staged: list[Staged] = staged, decided: list[bool] = decided
+        ) -> None:
+            sent = ConditionalFileSystem.requests
+            with (
+                requests(lambda *_: any(each.startswith("put") and each.endswith(DONE) for each in sent[:-1])),
+                suppress(PipelineError),
+            ):
+                writer.commit(staged)
+            decided.append(bucket.done(url)["job"] == writer.job.id)
+
+        with interrupted(step, dies) as hits:
+            second.commit(other)
+        found = bucket.read(url)
+        if found.pop("z-0", None) is None:
+            assert hits, step
+        assert found == WRITTEN_ANEW or (found == BEFORE and decided != [True]), step
+        assert not [name for name in bucket.hidden(url) if name.endswith(".json")], step
         if not hits:
             break
 
