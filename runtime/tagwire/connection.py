@@ -325,13 +325,14 @@ class Connection(_Side):
         return NONE if self._has_announced else cls.VERSIONS
 
     def _read(self, frame: bytes, offset: int) -> Answer:
-        request = self._pairing.answer(None, frame)
+        request = next(iter(self._pairing.candidates(None, frame)), None)
         if request is None:
             raise UnusableConnectionError("received a response, but no request is waiting for one")
         cls: type[Message] = type(request.message)
         if cls.API_KEY is None:
             raise UnusableConnectionError(f"the response to {cls.NAME} can't be decoded: {cls.NAME} has no API key")
         found = self.registry.decode_response(frame, cls.API_KEY, request.version, limits=self.limits)
+        self._pairing.answer(None, frame)  # if the response can't be decoded, the request stays in `unanswered`
         answer = Answer(request, found.message, found.version, found.header)
         request.response = found.message
         how = self._announcement

@@ -38,7 +38,7 @@ def in_a_loop(address: Address, *calls: Callable[[Any], Any], **options: Any) ->
         async with tagwire.connect_async(str(address), messages.registry, **options) as broker:
             return [await call(broker) for call in calls]
 
-    return asyncio.run(run())
+    return asyncio.run(asyncio.wait_for(run(), 60))  # so that a call that never returns fails the test
 
 
 both = pytest.mark.parametrize("driver", [blocking, in_a_loop])
@@ -88,6 +88,7 @@ def test_errors_are_checked_and_retriable_ones_sent_again(driver: Any, peer: Moc
     (Reply(close=True), "closed the connection"),
     (Reply(messages.HeartbeatResponse(), cut_at=7), "became unusable at byte [0-9]+: frame: "),
     (Reply(raw=b"\0\0\0\4\0\0\0\x63"), "received a response, but no request is waiting for one"),
+    (Reply(raw=b"\0\0\0\4\0\0\0\1"), "became unusable at byte [0-9]+: (HeartbeatResponse|ResponseHeader) v"),
     (None, "no answer came within 0.3 s; connect again"),
 ])  # fmt: skip
 def test_peers_that_do_not_answer(driver: Any, peer: MockPeer, reply: Any, text: str) -> None:
