@@ -89,11 +89,17 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
     while True:
         with folder.rejected(), _alone(folder) as (last, done):
             number, before = last + 1, done.get("batches", {})
-            files = change(before)
+            try:
+                files = change(before)
+                if files is not None:
+                    folder.check(job, files)
+            except (OSError, PipelineError):
+                if folder.pending() or folder.last()[0] != last:
+                    continue  # another writer has moved the files that this writer listed
+                raise
             if files is None:
                 folder.remove(job)
                 return
-            folder.check(job, files)
             manifest = {"number": number, "job": job.id, **files._asdict(), "batches": {**before, **files.batches}}
             if "undone" in done:
                 manifest["undone"] = done["undone"]

@@ -17,6 +17,7 @@ from tagwire_spark.files import commit, local_commit, local_moves
 from tagwire_spark.files.commit_folder import manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.files.store import NO_OPTIONS
+from tagwire_spark.log_write import existing_log
 from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
 
@@ -100,6 +101,14 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     name.unlink()
     second.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
+
+
+def test_files_that_another_writer_removes_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, messages = begun(tmp_path)
+    other, its_messages = staged(tmp_path, b"other", "u", overwrite=True)
+    once(monkeypatch, existing_log, "end_of", lambda: other.commit(its_messages))
+    writer.commit(messages)
+    assert rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"other", b"new"]} and is_clean(tmp_path)
 
 
 def test_unreadable_number_of_the_last_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
