@@ -5,6 +5,7 @@ The driver checks that segments of different tasks have different offsets, and t
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any, Final
@@ -117,9 +118,10 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             )
         if not any(isinstance(message, Staged) and message.is_committed for message in messages):
             _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
-        for left in left_of(self.target.root, self.target.storage):
-            if _is_before(left.id, batch):
-                abandon(left)
+        with suppress(PipelineError):  # the next commit tries again to remove leftovers
+            for left in left_of(self.target.root, self.target.storage):
+                if _is_before(left.id, batch):
+                    abandon(left)
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:

@@ -293,7 +293,7 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
         writer.commit(staged)
     bucket.system.rm_file(f"{url}/{staged[1].segments[0].files[-1]}")
     assert bucket.read(url) == BEFORE and bucket.hidden(url) == []
-    assert bucket.done(url)["undone"] == [[2, writer.job.id]]
+    assert [number for number, _ in bucket.done(url)["undone"]] == [2]
     bucket.write(url, rows("w", 0, b"f"))
     assert bucket.read(url) == {**BEFORE, "w-0": [b"f"]} and bucket.done(url)["number"] == 3
 
@@ -597,6 +597,50 @@ def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pyt
         assert bucket.read(url) == {"t-0": [b"%d" % n for n in range(5)]} and bucket.hidden(url) == [], step
         if total <= step:
             break
+
+
+@pytest.mark.thorough
+def test_another_run_of_a_micro_batch_is_undone_at_each_request(
+    bucket: Bucket, one_at_a_time: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that a run of a micro-batch does not delete rows that were written after another run was undone."""
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 1))
+    for step in every_step():
+        url = bucket.new()
+        bucket.write(url, values(b"0"))
+        target, failure = log_target({"path": url, **bucket.options}, is_stream=True), ""
+        one, other = (LogStreamWriter(target, overwrite=False) for _ in range(2))
+        staged, of_other = [one.write(iter(values(b"1")))], [other.write(iter(values(b"1")))]
+
+        def undone(url: str = url, other: LogStreamWriter = other, of_other: list[Staged] = of_other) -> None:
+            with requests(lambda _, sent: sent.startswith("copy")), suppress(PipelineError):
+                other.commit(of_other, 1)
+            bucket.write(url, values(b"2"))
+
+        with interrupted(step, undone) as hits:
+            try:
+                one.commit(staged, 1)
+            except PipelineError as error:
+                failure = str(error)
+        found = bucket.read(url)["t-0"]
+        expected = [b"0", *([] if failure else [b"1"]), *([b"2"] if hits else [])]
+        assert sorted(found) == expected and len(found) == len({*found}), (step, failure)
+        if not hits:
+            break
+
+
+def test_failed_cleanup_after_a_micro_batch(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A micro-batch that is committed must not fail if the leftovers of earlier ones can't be listed."""
+    url = bucket.new()
+    run(bucket, monkeypatch, url, "q", 0, values(b"0"))
+
+    def fails(_: int, sent: str) -> bool:
+        is_done = any(each.startswith("delete") and each.endswith(".json") for each in ConditionalFileSystem.requests)
+        return is_done and sent.startswith("list")
+
+    with requests(fails):
+        run(bucket, monkeypatch, url, "q", 1, values(b"1"))
+    assert bucket.read(url) == {"t-0": [b"0", b"1"]}
 
 
 def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
