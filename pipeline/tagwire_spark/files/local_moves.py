@@ -23,6 +23,9 @@ _REMOVED: Final = "removed"
 """A folder in the staging folder. It contains a folder for the removed files and, if a commit is undone, its new files.
 """
 
+_TRIES: Final = 3
+"""How often to create a folder that another process removes."""
+
 
 def move(staged: Path, change: Mapping[str, Any]) -> None:
     """Move the commit's new files into place, and the files that it removes into the staging folder. Raises OSError."""
@@ -31,8 +34,7 @@ def move(staged: Path, change: Mapping[str, Any]) -> None:
     if change["removes"] and not _in_own_folder(staged, partial(_remove_files, root, change)):
         raise FileNotFoundError(ENOENT, "the folder was removed", str(staged / _REMOVED))
     for source, target in change["moves"]:
-        (root / target).parent.mkdir(exist_ok=True)
-        _rename(root / source, root / target)
+        _into_place(root / source, root / target)
     for folder in _folders(root, change):
         with suppress(OSError):  # rmdir fails if the partition folder still contains files
             folder.rmdir()
@@ -62,6 +64,19 @@ def _remove_files(root: Path, change: Mapping[str, Any], moved: Path) -> None:
     for number, name in enumerate(change["removes"]):
         if not _is_there(moved / str(number)):
             _rename(root / name, moved / str(number))
+
+
+def _into_place(source: Path, target: Path) -> None:
+    """Move a file, and create its folder. Raises OSError."""
+    for tries in range(_TRIES):
+        try:
+            target.parent.mkdir(exist_ok=True)
+            _rename(source, target)
+            return
+        except (FileExistsError, FileNotFoundError):
+            # A slower process may have removed the empty folder in the meantime, at the end of an earlier commit.
+            if tries == _TRIES - 1 or target.parent.exists():
+                raise
 
 
 def _is_there(path: Path) -> bool:
@@ -148,8 +163,7 @@ def _move_files_back(root: Path, change: Mapping[str, Any], moved: Path) -> None
             _rename(root / target, back)
     for number, name in enumerate(change["removes"]):
         if _is_there(moved / str(number)):
-            (root / name).parent.mkdir(exist_ok=True)
-            _rename(moved / str(number), root / name)
+            _into_place(moved / str(number), root / name)
 
 
 def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:

@@ -224,6 +224,17 @@ def test_slow_process_does_not_remove_the_new_files_of_an_overwrite(
     assert rows(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]} and is_clean(tmp_path)
 
 
+def test_slow_process_removes_the_empty_folder_of_a_new_partition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the end of an earlier commit, a slow process removes empty folders. This must not make a commit fail."""
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    writer, messages = staged(tmp_path, topics="u")
+    once(monkeypatch, local_moves, "_rename", (tmp_path / "u-0").rmdir)
+    writer.commit(messages)
+    assert rows(tmp_path) == {**BEFORE, "u-0": [b"new"]} and is_clean(tmp_path)
+
+
 def test_slow_process_does_not_carry_out_an_overwrite_whose_folder_is_being_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
