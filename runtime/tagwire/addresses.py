@@ -36,14 +36,29 @@ class Address(NamedTuple):
         if not name or port is None or port not in _PORTS:
             expected = "PORT or HOST:PORT" if host else "HOST:PORT"
             raise AddressError(f"expected an address {expected} with a port up to 65535, got {shown(text)}")
+        if not is_host(name):
+            raise AddressError(f"expected the name or IP address of a host, got {shown(name)}")
         return cls(name, port)
 
 
+def is_host(name: str) -> bool:
+    """Return whether a string can be the name or address of a host. For others, Python's sockets raise ValueErrors."""
+    try:
+        return "\0" not in name and bool(name.encode("idna"))
+    except UnicodeError:  # a part between two dots is empty or too long
+        return False
+
+
 def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:
-    """Raise `error` if other machines can reach a server on this host address, unless `allow_remote` is set."""
+    """Raise `error` if other machines can reach a server on this host address, unless `allow_remote` is set.
+
+    Also raises `error` if the string is not a host. An empty string means all addresses of this machine.
+    """
     from contextlib import suppress
     from ipaddress import ip_address
 
+    if host and not is_host(host):
+        raise error(f"expected the name or IP address of a host, got {shown(host)}")
     is_loopback = host == "localhost"
     with suppress(ValueError):
         is_loopback = is_loopback or ip_address(host).is_loopback

@@ -73,10 +73,11 @@ def reaching(address: str | tuple[str, int]) -> Generator[Address]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the text of an OSError, but leave out the error number."""
-    if isinstance(error, ConnectionError):
-        return os.strerror(error.errno or errno.ECONNRESET)
-    return getattr(error, "strerror", None) or str(error)
+    """Return the text of an OSError, without the error number and the addresses that asyncio adds."""
+    text = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, ConnectionError) or text.startswith(("Connect call failed", "error while attempting to bind")):
+        return os.strerror(getattr(error, "errno", None) or errno.ECONNRESET)
+    return "none of its addresses responds" if text.startswith("Multiple exceptions") else text
 
 
 def connect(

@@ -1,4 +1,6 @@
 import asyncio
+import errno
+import re
 import socket
 import ssl
 import threading
@@ -13,6 +15,7 @@ import pytest
 import tagwire
 import tagwire_messages as messages
 from tagwire.addresses import AddressError
+from tagwire.blocking_connection import reason_of
 from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
@@ -129,6 +132,23 @@ def test_peer_that_does_not_exist(driver: Any) -> None:
 def test_a_value_that_is_not_an_address(address: Any) -> None:
     with pytest.raises(AddressError, match="expected an address HOST:PORT"):
         tagwire.connect(address, messages.registry)
+
+
+@both
+@pytest.mark.parametrize("host", ["broker..example", "a" * 64, "\0"])
+def test_a_host_that_can_not_exist(driver: Any, host: str) -> None:
+    with pytest.raises(AddressError, match="expected the name or IP address of a host, got "):
+        driver(f"{host}:9092")
+
+
+@pytest.mark.parametrize(("error", "text"), [
+    (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"), "Connection refused"),
+    (OSError(errno.EHOSTUNREACH, "Connect call failed ('192.0.2.1', 1)"), "No route to host"),
+    (OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), [Errno 111]"), "none of its addr"),
+    (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+])  # fmt: skip
+def test_reasons_have_no_numbers(error: OSError, text: str) -> None:
+    assert reason_of(error).startswith(text) and not re.search("[0-9]", reason_of(error))
 
 
 @both

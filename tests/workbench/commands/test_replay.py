@@ -171,9 +171,12 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_no_server_listens(tmp_path: Path) -> None:
-    code, out, err = run(capture(tmp_path, REQUEST), "127.0.0.1:1")
+    file = capture(tmp_path, REQUEST)
+    code, out, err = run(file, "127.0.0.1:1")
     rejected = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
     assert (code, out) == (1, "") and rejected in err and "Connect call" not in err
+    code, out, err = run(file, "broker..example:1")
+    assert (code, out) == (2, "") and "expected the name or IP address of a host, got 'broker..example'" in err
 
 
 RECORDED, ASSIGNED = UUID(int=1), UUID(int=2)

@@ -114,9 +114,10 @@ def test_a_client_that_resets(peer: MockPeer) -> None:
     assert proxied(peer, play).connection_count == 6
 
 
-def test_server_that_does_not_exist() -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "broker..example", "\0"])
+def test_server_that_does_not_exist(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        nobody = Address(*listening.getsockname())
+        nobody = Address(host, listening.getsockname()[1])
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):

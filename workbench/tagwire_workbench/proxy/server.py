@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from tagwire.addresses import Address, check_listening
+from tagwire.blocking_connection import reason_of
 from tagwire_workbench.proxy.capture_file import ProxyError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ async def serving(
         try:
             address = listeners.listen(proxy.server, port)
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = reason_of(error)
             text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any free port"
             raise ProxyError(text) from None
         if listeners.is_ours(proxy.server, host):
@@ -194,8 +195,8 @@ class _Link:
         try:
             connecting = loop.create_connection(lambda: self.server, *self.server_address)
             await asyncio.wait_for(connecting, _CONNECTING)
-        except (OSError, TimeoutError) as error:
-            reason = str(error) or f"no answer within {_CONNECTING:g} s"
+        except (OSError, ValueError) as error:  # a ValueError if another server has advertised an invalid host
+            reason = reason_of(error) or f"no answer within {_CONNECTING:g} s"
             self.listeners.note_unreachable(self.server_address, self.connection.number, reason)
             self.abort()
             return

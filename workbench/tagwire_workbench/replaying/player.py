@@ -4,14 +4,13 @@ Responses are read continuously, so that the server never blocks. Responses with
 """
 
 import asyncio
-import os
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from errno import errorcode
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tagwire.blocking_connection import reason_of
 from tagwire.captures import CapturedFrame, CaptureError
 from tagwire.connection import pauses
 from tagwire.errors import TagwireError
@@ -157,11 +156,8 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
     except TimeoutError:
         why = f"no connection within {timeout:g} s"
     except OSError as error:
-        number = error.errno or 0
-        why = os.strerror(number) if number in errorcode else error.strerror or "no address responds"
-    host, port = server
-    text = f"{host}:{port}: the server can't be reached: {why}; start it, or name another with --to"
-    raise UnreachableServerError(text)
+        why = reason_of(error)
+    raise UnreachableServerError(f"{server}: the server can't be reached: {why}; start it, or name another with --to")
 
 
 def _pace(steps: Sequence[RecordedEvent]) -> Callable[[RecordedEvent], float]:
@@ -206,7 +202,7 @@ class _Connection:
         except TimeoutError:
             self._fail(f"the server accepted no bytes for {self._timeout:g} s")
         except OSError as error:
-            self._fail(f"the connection was lost: {error}")
+            self._fail(f"the connection was lost: {reason_of(error)}")
 
     async def answer(self, step: RecordedEvent) -> ReplayedAnswer:
         """Wait for the server's response. If no response arrives in time, give up the connection."""
@@ -240,7 +236,7 @@ class _Connection:
                     self._take(frame)
             self._fail("the server closed the connection")
         except OSError as error:
-            self._fail(f"the connection was lost: {error}")
+            self._fail(f"the connection was lost: {reason_of(error)}")
         except TagwireError as error:
             self._fail(f"the server sent bytes that are not a frame: {error}")
 

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from tagwire.addresses import Address, check_listening
+from tagwire.blocking_connection import reason_of
 from tagwire.testing.peer.journal import PeerError
 from tagwire.testing.peer.replies import Action, Close, Send, Wait
 
@@ -28,6 +29,10 @@ _MOST_WAITING: Final = 1 << 24
 
 Above this size, the peer reads no more requests until the client has read some answers.
 """
+
+
+class PeerAddressError(PeerError, OSError):
+    """Raised if a mock peer can't listen at an address, for example because another server does."""
 
 
 @asynccontextmanager
@@ -47,7 +52,12 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
             await _serve(peer, reader, writer)
         tasks.discard(task)
 
-    server = await asyncio.start_server(connected, host, port)
+    try:
+        server = await asyncio.start_server(connected, host, port)
+    except OSError as error:
+        raise PeerAddressError(
+            f"can't listen at {Address(host, port)}: {reason_of(error)}; choose another port, or 0 for any free port"
+        ) from None
     address = peer.address = Address(*server.sockets[0].getsockname()[:2])
     try:
         yield address

@@ -192,6 +192,13 @@ def test_a_client_that_closes_its_side_gets_its_answers(peer: MockPeer) -> None:
         assert read(client, 100) == ANSWER
 
 
+@pytest.mark.parametrize("host", ["broker..example", "a" * 64, "\0"])
+def test_a_host_that_can_not_exist(peer: MockPeer, host: str) -> None:
+    error = pytest.raises(PeerError, match="expected the name or IP address of a host, got ")
+    with error, peer.running(host, allow_remote=True):
+        pass
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "example.org"])
 def test_only_loopback_by_default(peer: MockPeer, host: str) -> None:
     with pytest.raises(PeerError, match="other machines can reach it"), peer.running(host):
@@ -211,8 +218,10 @@ def test_other_interfaces_on_request(peer: MockPeer) -> None:
 
 def test_a_port_that_is_taken(peer: MockPeer) -> None:
     with peer.running() as address:
-        with pytest.raises(OSError), MockPeer().running(port=address.port):
+        taken = rf"can't listen at {address}: Address already in use; choose another port, or 0 for any free port"
+        with pytest.raises(PeerError, match=taken) as caught, MockPeer().running(port=address.port):
             pass
+        assert isinstance(caught.value, OSError)
         with pytest.raises(PeerError, match=r"already listening at 127\.0\.0\.1:\d+;"), peer.running():
             pass
     with peer.running(port=address.port) as again:  # the port must be free as soon as the server has stopped
