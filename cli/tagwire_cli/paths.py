@@ -50,6 +50,8 @@ class UnreadableFileError(TagwireError):
     @classmethod
     def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
         """Return the error for a path that couldn't be opened, with the reason."""
+        if not path:
+            return cls("the path is empty; give a file or a directory")
         is_directory = is_folder(path)
         if is_directory and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
             return cls(f"{path} is a directory; give a file")
@@ -60,6 +62,12 @@ class UnreadableFileError(TagwireError):
         if wants_folder and not is_directory:
             return cls(f"{path} is a file; give a directory")
         return cls(f"{path} can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
+
+
+def reject_pipe(path: Path) -> None:
+    """Raise UnreadableFileError for a pipe or a device, for commands that need a file or a folder."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UnreadableFileError(f"{path} is neither a file nor a directory; to read a pipe, use `-` and `< {path}`")
 
 
 class InputPath(click.Path):

@@ -14,8 +14,9 @@ from click.shell_completion import CompletionItem
 
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.options import option_group
+from tagwire_cli.input.files import open_input
 from tagwire_cli.output.echo import progress_bar, say
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import InputPath, reject_pipe
 
 if TYPE_CHECKING:
     from tagwire.log import LogError, LogPathError, Partition, Segment
@@ -185,7 +186,7 @@ def _reject_others(path: Path) -> None:
     from tagwire.captures import capture_kind
     from tagwire.log import LogPathError
 
-    with path.open("rb") as file:
+    with open_input(str(path)) as file:
         start = file.read(4096)
     if kind := capture_kind(start):
         found = "a network capture" if kind == "network capture" else kind
@@ -208,6 +209,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
     """
     from tagwire.log import LogPathError, find_partitions
 
+    reject_pipe(path)
     if path.is_file():
         _reject_others(path)
         raise LogPathError(f"{path}: a single segment can't be {done}; give the folder of its partition")

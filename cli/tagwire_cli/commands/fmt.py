@@ -12,7 +12,7 @@ from tagwire_cli.input.files import read_bytes
 from tagwire_cli.output.diagnostics import print_error
 from tagwire_cli.output.echo import say, say_patch
 from tagwire_cli.output.tables import write_bytes
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import InputPath, reject_pipe
 
 if TYPE_CHECKING:
     from tagwire_generator.project.settings import Settings
@@ -94,10 +94,11 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
             yield path, _decoded(read_bytes(path, is_hex=False), _title(path))
             continue
         spec_path = Path(path)
+        reject_pipe(spec_path)  # the command writes the file
         for file in [spec_path] if spec_path.is_file() else [each.path for each in find_specs(spec_path)]:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
-                yield _relative_path(file), _decoded(file.read_bytes(), str(file))
+                yield _relative_path(file), _decoded(read_bytes(str(file), is_hex=False), str(file))
 
 
 def _relative_path(file: Path) -> str:

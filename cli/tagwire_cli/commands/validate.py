@@ -116,7 +116,7 @@ def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, 
     if name == STDIN:
         data = read_bytes(STDIN, is_hex=False)
         return 1, list(read_data(data, file="standard input", options=options, **around.known).problems)
-    if Path(name).is_file():
+    if not Path(name).is_dir():
         return 1, list(read_file(name, options=options, **around.known).problems)
     return _validate_folder(Path(name), options, around)
 
