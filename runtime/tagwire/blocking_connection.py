@@ -144,6 +144,10 @@ class Peer(BasePeer):
             # Close the socket, because a late response could be mistaken for the response to the next request.
             self._socket.close()
             raise self.connection.close(reason) from None
+        except KeyboardInterrupt:
+            if isinstance(step, bytes):  # the peer may have received a part of the request
+                self.close()
+            raise
 
     def _wait(self, sent: Sent) -> None:
         end = time.monotonic() + self._timeout

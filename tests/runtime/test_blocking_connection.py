@@ -120,6 +120,31 @@ def test_a_closed_connection(peer: MockPeer) -> None:
         broker.ask(METADATA)
 
 
+def test_ctrl_c_while_a_request_is_sent_closes_the_connection(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(sock: socket.socket, data: bytes) -> None:
+        sock.send(data[:5])
+        raise KeyboardInterrupt
+
+    with tagwire.connect(str(peer.address), messages.registry) as broker:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(socket.socket, "sendall", interrupted, raising=False)
+            broker.ask(METADATA)
+        with pytest.raises(tagwire.PeerConnectionError, match="the connection is closed"):
+            broker.ask(METADATA)
+
+
+def test_ctrl_c_while_waiting_keeps_the_connection(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(sock: socket.socket, buffer: memoryview) -> int:
+        raise KeyboardInterrupt
+
+    with tagwire.connect(str(peer.address), messages.registry) as broker:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(socket.socket, "recv_into", interrupted, raising=False)
+            broker.ask(METADATA)
+        assert broker.ask(METADATA).cluster_id == "c"
+        assert broker.connection.waiting == 0
+
+
 @both
 def test_peer_that_does_not_exist(driver: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
