@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -43,7 +44,7 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
     say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
     if project.hooks:
         say(f"{folder / HOOKS} already exists; add the hooks that you need:\n\n{project.hooks}", err=True, lines=True)
-    where = "" if folder == Path() else f"cd {folder}; "
+    where = "" if folder == Path() else f"cd {quote(str(folder))}; "
     tests = "pytest" if find_spec("pytest") else "python -m pip install pytest; pytest"
     say(f"next: run `{where}{tests}`, then edit message_specs and run `tagwire generate`", err=True)
 

@@ -42,7 +42,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("words", "next"), [((), "pytest"), (("protocols/pings",), "cd protocols/pings; pytest")])
+@pytest.mark.parametrize(
+    ("words", "next"),
+    [
+        ((), "pytest"),
+        (("protocols/pings",), "cd protocols/pings; pytest"),
+        (("my pings",), "cd 'my pings'; pytest"),
+    ],
+)
 def test_the_next_command_is_shown(words: tuple[str, ...], next: str) -> None:
     assert f"next: run `{next}`, then edit message_specs" in init("pings", *words).stderr
 

@@ -136,7 +136,8 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
     [
         (["--to", "broker", "-o", "new"], 2, "expected an address HOST:PORT with a port up to 65535, got 'broker'"),
         (["--to", "b:0", "-o", "new"], 2, "b:0: expected the port of a server, got 0"),
-        (["--to", "b:1", "-o", "none/new"], 1, "tagwire: none/new: No such file or directory"),
+        (["--to", "b:1", "-o", "none/new"], 1, "none/new can't be written: No such file or directory; give a"),
+        (["--to", "b:1", "-o", "old/new"], 1, "old/new can't be written: Not a directory; give a file in"),
         (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
         (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "other machines can reach it at 0.0.0.0"),
         (["--to", "b:1", "-o", "old"], 1, "old already exists; a recording needs a new file"),

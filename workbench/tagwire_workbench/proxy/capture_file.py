@@ -153,6 +153,10 @@ class CaptureFile:
             raise ProxyError(
                 f"{self.path} already exists; a recording needs a new file, so choose another name"
             ) from None
+        except OSError as error:
+            raise ProxyError(
+                f"{self.path} can't be written: {error.strerror}; give a file in an existing folder"
+            ) from None
 
     def add(self, frame: RecordedFrame) -> None:
         """Queue a frame. Blocks while too many bytes are pending. Raises OSError if the file can't be written."""
