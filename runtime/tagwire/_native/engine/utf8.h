@@ -102,4 +102,23 @@ static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 }
 #endif
 
+/* Return the size of a string in UTF-8; -1 with an exception if the string contains a lone surrogate. */
+static inline int64_t tw_utf8_size(PyObject *text)
+{
+    PyObject *data;
+    int64_t size;
+#ifndef Py_LIMITED_API
+    if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(text)))
+        return PyUnicode_GET_LENGTH(text);
+    if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
+        return size;
+#endif
+    data = PyUnicode_AsUTF8String(text); /* PyUnicode_AsUTF8AndSize would cache a copy in the string */
+    if (data == NULL)
+        return -1;
+    size = TW_BYTES_SIZE(data);
+    Py_DECREF(data);
+    return size;
+}
+
 #endif
