@@ -20,7 +20,6 @@ cdef extern from "engine/decode.h":
     PyObject *tw_read_message(const tw_struct *, tw_reader *)
 
 cdef extern from "engine/spans.h":
-    int TW_ROLES, TW_SPAN_FIELDS
     ctypedef struct tw_spans:
         pass
     void tw_start_spans(tw_spans *, PyObject *, int32_t, const uint8_t *)
@@ -120,4 +119,3 @@ cdef extern from "Python.h":
     bint PyList_CheckExact(PyObject *)
     Py_ssize_t PyList_Size(PyObject *) except -1
     bint PyLong_CheckExact(PyObject *)
-    bint PyTuple_CheckExact(PyObject *)

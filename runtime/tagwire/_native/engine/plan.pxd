@@ -7,7 +7,7 @@ cdef extern from "engine/framing.h":
     enum:
         TW_REGISTERS
     int TW_FRAMES, TW_NOWHERE, TW_OBJECT, TW_TUPLE, TW_DICT, TW_CRC32, TW_CRC32C
-    int TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM, TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED
+    int TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM, TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED
     ctypedef struct tw_bits:
         int64_t mask, values
         uint8_t shift
@@ -41,7 +41,7 @@ cdef extern from "engine/plan.h":
     int TW_VARINT, TW_ENUM, TW_BLOCK, TW_STRING, TW_BINARY, TW_ARRAY, TW_STRUCT, TW_OPTIONAL
     int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
     int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
-    int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
+    int TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
     const uint8_t *tw_width
     int TW_UNSIGNED, TW_ZIGZAG, TW_TWOS_COMPLEMENT
     ctypedef struct PyTypeObject:
@@ -57,7 +57,6 @@ cdef extern from "engine/plan.h":
     int TW_FREE_THREADED
     PyObject *TW_SLOT(void *, Py_ssize_t)
     PyObject *tw_slot(PyObject *, Py_ssize_t)
-    PyObject *tw_new_slot(PyObject *, Py_ssize_t)
     void tw_release(PyObject **)
     void tw_immortalize(object)
     bint tw_claim(int *)
