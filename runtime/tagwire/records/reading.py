@@ -3,7 +3,7 @@
 If two formats are possible, both are tried, and the checksums decide. It is an error if both checksums match.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -38,6 +38,8 @@ def read_batches(
     them: see docs/records.md. Raises DecodeError for invalid bytes, LimitError beyond `limits`, and FormatError for an
     unknown name or two formats with the same magic byte.
     """
+    if format is AUTO and limits is DEFAULT_LIMITS and strict and not only and not partial:
+        return _read_auto(data)
     if limits is DEFAULT_LIMITS and strict and not only and not partial and type(format) is str:
         reader = _usual_readers[format]
         if reader is not None:
@@ -64,6 +66,20 @@ class _UsualReaders(dict[Any, "BatchReader | None"]):
 
 
 _usual_readers: Final = _UsualReaders()
+
+
+def _choose_reader(data: Any) -> Iterator[RecordBatch]:
+    """Read batches of the default formats. Also set `_read_auto` to a function that does the same, but faster."""
+    global _read_auto
+    formats = format_set(AUTO)
+    reader = formats.native_reader
+    if reader is None:
+        return _batches(as_bytes(data), formats, DEFAULT_LIMITS, False)
+    _read_auto = reader.over
+    return _read_auto(data)
+
+
+_read_auto: Callable[[Any], Iterator[RecordBatch]] = _choose_reader
 
 
 def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> Iterator[RecordBatch]:
