@@ -1,4 +1,5 @@
 import pickle
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -8,7 +9,7 @@ from tagwire import engine
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.scan import QuickBatch, Scan
-from tagwire.records import BatchBuilder, Record, build, format_of, read_batches
+from tagwire.records import BatchBuilder, Record, RecordBatch, build, format_of, read_batches
 from tagwire.records.native import totals
 from tagwire.wire.checksums import checksum
 
@@ -22,6 +23,9 @@ SCANNED = (
     *("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "compression", "timestamp_type"),
     *("is_transactional", "is_control", "delete_horizon_ms", "size"),
 )
+
+
+SOME = [Record(0, 1, b"k", b"v" * 9), Record(1, 2, None, b"w", [("h", b"x")]), Record(2, 3, b"k", b"v" * 30)]
 
 
 def read(data: bytes, limits: Limits) -> Any:
@@ -118,6 +122,41 @@ def test_mutated_bytes() -> None:
         data = data[: random.choice((len(data), len(data), random.randrange(len(data))))]
         assert read(bytes(data), DEFAULT_LIMITS) == read(bytes(data), LONG_WAY), data.hex()
         assert scanned(bytes(data), DEFAULT_LIMITS) == scanned(bytes(data), LONG_WAY), data.hex()
+
+
+def test_iteration_is_as_fast_as_for_a_builtin_type() -> None:
+    [batch] = read_batches(build(SOME).encode())
+    list(batch)  # installs the fast path
+    is_limited = ".abi3." in str(import_module("tagwire._engine").__file__)
+    assert type(RecordBatch.__iter__).__name__ == ("method_descriptor" if is_limited else "wrapper_descriptor")
+
+    class Same(RecordBatch):
+        __slots__ = ()
+
+    class Empty(RecordBatch):
+        __slots__ = ()
+
+        def __iter__(self) -> Any:
+            return iter(())
+
+    found = {}
+    for cls in (Same, Empty):
+        batch.__class__ = cls
+        found[cls] = [*iter(batch)]
+    assert found == {Same: SOME, Empty: []}
+
+
+def test_iterators_share_no_state() -> None:
+    whole = build(SOME)
+    [cut] = read_batches(whole.encode())
+    cut._buf = cut._buf[: cut._end - 1] + b"\xff"
+    for _ in range(3):
+        one, other, invalid = iter(whole), iter(build(SOME[1:])), iter(cut)
+        assert (next(one), next(other), next(invalid)) == (SOME[0], SOME[1], SOME[0])
+        with pytest.raises(TagwireError):
+            list(invalid)
+        del invalid
+        assert [*iter(build(SOME[2:]))] == SOME[2:] and [*one] == SOME[1:] and [*other] == SOME[2:]
 
 
 def test_scanned_batches_keep_only_their_own_bytes() -> None:

@@ -41,6 +41,10 @@ def crc32c(uint32_t value, data):
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
 
 
+cdef extern from "engine/compat.h":
+    ctypedef PyObject *(*getiterfunc)(PyObject *)
+    object tw_iter_method(PyTypeObject *, PyMethodDef *, getiterfunc)
+
 cdef extern from "records/batch.h":
     ctypedef struct tw_batch:
         const uint8_t *p
@@ -70,7 +74,7 @@ cdef Py_ssize_t BATCH[8]  # the slot of each attribute in BATCH_NAMES
 cdef PyMethodDef ITERATE, BUILD
 
 define(&BUILD, "build", <void *>build, METH_NOARGS, b"build($self, /)\n--\n\nReturn the batch.")
-define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\n--\n\nIterate over the records.")
+define(&ITERATE, "__iter__", <void *>iterate_method, METH_NOARGS, b"__iter__($self, /)\n--\n\nIterate over the records.")
 
 
 @final
@@ -188,7 +192,6 @@ cdef class Magic2:
         reading = Reading.__new__(Reading)
         reading.plan, reading.data, reading.rest, reading.limits = self.records, buf, batch, NO_LIMITS
         reading.left, reading.most = records.left, INT64_MAX
-        start_registers(reading.known)
         reading.known[self.offset_register] = records.base_offset
         reading.known[self.scale_register] = not records.is_appended
         reading.known[self.timestamp_register] = records.base_timestamp
@@ -196,10 +199,9 @@ cdef class Magic2:
         reading.r.p, reading.r.end = records.p, records.end
         reading.r.views = NULL
         reading.r.shared = &SHARED.c
-        reading.r.known = reading.known
         reading.r.limits = <PyObject *>NO_LIMITS
         reading.r.elements = INT64_MAX - records.left
-        start_noting(&reading.r)
+        start_noting(reading.r)
         return reading
 
     def source_of(self, batch):
@@ -300,10 +302,14 @@ cdef int learn_batches(object cls) except -1:
 cdef object iteration_method(object cls):
     """Return a method `__iter__` for `cls`, which calls the Python method if C can't read a batch."""
     learn_batches(cls)
-    return descriptor(cls, &ITERATE)
+    return tw_iter_method(<PyTypeObject *><PyObject *>cls, &ITERATE, <getiterfunc><void *>iterate)
 
 
-cdef object iterate(object batch, object nothing):
+cdef object iterate_method(object batch, object nothing):
+    return iterate(batch)
+
+
+cdef object iterate(object batch):
     plan = slot_value(batch, BATCH[PLAN])
     found = (<Magic2>plan).records_of(batch) if type(plan) is Magic2 else None
     return PYTHON_CALLS["__iter__"](batch) if found is None else found

@@ -180,6 +180,25 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 #endif
 }
 
+/* Return the method `__iter__` for a class. `iter(object)` then calls `iterate` without looking up the method. In the
+ * limited API, it calls `method`, which must do the same. */
+static inline PyObject *tw_iter_method(PyTypeObject *cls, PyMethodDef *method, getiterfunc iterate)
+{
+#ifdef Py_LIMITED_API
+    (void)iterate;
+    return PyDescr_NewMethod(cls, method);
+#else
+    /* If a class's `__iter__` is a descriptor like `tuple.__iter__`, Python stores its function in tp_iter. */
+    PyObject *found, *known = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__iter__");
+    (void)method;
+    if (known == NULL)
+        return NULL;
+    found = PyDescr_NewWrapper(cls, ((PyWrapperDescrObject *)known)->d_base, (void *)iterate);
+    Py_DECREF(known);
+    return found;
+#endif
+}
+
 /* Before CPython 3.12, keep the garbage collector from running while a message is decoded. Later releases never collect
  * during a call of C code. */
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
