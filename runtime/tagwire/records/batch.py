@@ -337,6 +337,8 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
+        if self._quick is not None and (source := self._quick.source_of(self)) is not None:
+            return source[3]  # the number of records
         # Keep the decompressed records, so that iterating after `len()` doesn't decompress them again.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0

@@ -146,6 +146,12 @@ def test_iteration_is_as_fast_as_for_a_builtin_type() -> None:
     assert found == {Same: SOME, Empty: []}
 
 
+def test_counting_needs_no_header() -> None:
+    [batch] = read_batches(build(SOME).encode())
+    assert len(batch) == len(SOME) and batch._begun is None and "_header" not in batch.__dict__
+    assert [*batch] == SOME
+
+
 def test_iterators_share_no_state() -> None:
     whole = build(SOME)
     [cut] = read_batches(whole.encode())
