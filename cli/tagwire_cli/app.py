@@ -46,8 +46,8 @@ Most of these options belong to kcat or to Kafka's own tools.
 """
 _COMMAND_OPTIONS: Final = ("--package", "--json", "--jsonl", "--hex", "--capture", "--check", "--diff")
 """Options of several commands that users may write before the command by mistake."""
-_CLIENT: Final = re.compile(r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*")
-_EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
+_CLIENT: Final = r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*"
+_EXTRA: Final = r"Got unexpected extra argument \((.+)\)"
 
 
 @contextmanager
@@ -72,8 +72,8 @@ def usage_hints() -> Generator[None]:
             error.param_hint = error.param.human_readable_name.strip("[].")
         raise
     except click.UsageError as error:
-        found = _EXTRA.match(error.message)
-        if _CLIENT.fullmatch(error.message):
+        found = re.match(_EXTRA, error.message)
+        if re.fullmatch(_CLIENT, error.message):
             raise click.UsageError(f"{error.message}. {_BROKER}", error.ctx) from None
         if found and is_folder(found[1]):
             how = f"to run in this directory, use `tagwire -C {found[1]} ...`"

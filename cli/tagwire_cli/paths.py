@@ -3,12 +3,14 @@
 import errno
 import os
 import sys
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import click
 
 from tagwire.errors import TagwireError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _COPIES: Final[list[str]] = []
 """The path of the temporary copy of standard input, for commands that read standard input as a file."""
@@ -56,7 +58,7 @@ class UnreadableFileError(TagwireError):
         if is_directory and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
             return cls(f"{path} is a directory; give a file")
         try:
-            Path(path).stat()
+            os.stat(path)  # noqa: PTH116
         except (OSError, ValueError) as found:
             return cls(f"{path} can't be read: {getattr(found, 'strerror', None) or found}")
         if wants_folder and not is_directory:
@@ -64,7 +66,7 @@ class UnreadableFileError(TagwireError):
         return cls(f"{path} can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
 
 
-def reject_pipe(path: Path) -> None:
+def reject_pipe(path: "Path") -> None:
     """Raise UnreadableFileError for a pipe or a device, for commands that need a file or a folder."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise UnreadableFileError(f"{path} is neither a file nor a directory; to read a pipe, use `-` and `< {path}`")
@@ -86,6 +88,8 @@ class InputPath(click.Path):
 
         With `stdin_name`, `-` becomes the path of a temporary copy of standard input, with this file name.
         """
+        from pathlib import Path  # imported here and below, so that other commands start faster
+
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
         self.stdin_name = stdin_name
@@ -104,7 +108,8 @@ class InputPath(click.Path):
 
     def _spooled(self, ctx: click.Context) -> str:
         """Copy standard input to a temporary file, which is deleted when the command ends."""
-        from shutil import copyfileobj  # imported here, so that other commands start faster
+        from pathlib import Path
+        from shutil import copyfileobj
         from tempfile import TemporaryDirectory
 
         note_terminal()

@@ -7,6 +7,8 @@ from click.testing import CliRunner
 from command import rejected, tagwire_result
 from command_paths import GROUPS
 
+from tagwire import engine
+from tagwire.records import Record, build
 from tagwire_cli.app import app
 from tagwire_cli.command_table import SECTIONS
 
@@ -53,6 +55,32 @@ def test_help_loads_nothing_slow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+@pytest.mark.parametrize(
+    ("words", "unneeded"),
+    [
+        (["decode", "LeaveGroupRequest", "0"], {"base64", "json", "pathlib", "tagwire_messages.metadata_request"}),
+        (["log", "stat", "alpha-0"], {"importlib.util", "json"}),
+        (["log", "verify", "alpha-0"], {"importlib.util", "json"}),
+        (["log", "stat", "missing"], {"tagwire_generator"}),
+    ],
+)
+def test_commands_load_only_what_they_need(words: list[str], unneeded: set[str], tmp_path: Path) -> None:
+    partition = tmp_path / "alpha-0"
+    partition.mkdir()
+    (partition / f"{0:020}.log").write_bytes(build([Record(0, 0, None, b"v")]).encode())
+    script = (
+        "import sys; before = set(sys.modules); from tagwire_cli.__main__ import main\n"
+        "try: main()\n"
+        "finally: print(*(set(sys.modules) - before), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", script, *words]
+    done = subprocess.run(command, input=bytes.fromhex("00016700016d"), capture_output=True, cwd=tmp_path)
+    loaded = set(done.stderr.decode().split())
+    assert {f"tagwire_cli.commands.{words[0]}", "click"} <= loaded
+    assert not loaded & {"click.shell_completion", *unneeded}
 
 
 def test_a_misspelled_command() -> None:

@@ -2,26 +2,33 @@
 
 click calls these functions while a user types, so they must be fast: they load a message class only to list its
 versions. They must not fail either, so they return nothing if the project settings are invalid.
+
+Most commands import this module, so it imports `click.shell_completion` only when a user asks for completions.
 """
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
 from functools import wraps
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from tagwire.errors import TagwireError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from click.shell_completion import CompletionItem
+
     from tagwire.frames.registry import Registry
 
-
-Items = list[CompletionItem]
-Offer = Callable[[click.Context, click.Parameter, str], Items]
+    Items = list[CompletionItem]
+    Offer = Callable[[click.Context, click.Parameter, str], Items]
 
 
 def _files(incomplete: str) -> Items:
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -38,6 +45,8 @@ def _quiet(offer: Offer) -> Offer:
 
 def _starting(names: Iterable[str], incomplete: str) -> Items:
     """Return the candidates that start with the typed text, ignoring case."""
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(text) for text in names if text.lower().startswith(incomplete.lower())]
 
 
@@ -87,6 +96,8 @@ def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> I
 @_quiet
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete rule IDs and show their titles."""
+    from click.shell_completion import CompletionItem
+
     from tagwire.log.errors import RULES as LOG_RULES
     from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
@@ -117,19 +128,19 @@ def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> It
     return _starting(_sets(), incomplete)
 
 
-def _registry(ctx: click.Context) -> "Registry":
+def _registry(ctx: click.Context) -> Registry:
     from tagwire_cli.arguments.packages import find_registry
 
     return find_registry(ctx.params.get("package"))
 
 
-def _versions(registry: "Registry", name: str, incomplete: str) -> Items:
+def _versions(registry: Registry, name: str, incomplete: str) -> Items:
     found = registry[name]
     numbers = () if found.KIND == "format" else map(str, found.VERSIONS)
     return _starting(numbers, incomplete)
 
 
-def _apis(registry: "Registry") -> list[str]:
+def _apis(registry: Registry) -> list[str]:
     return [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
-from click.shell_completion import CompletionItem
 
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.options import option_group
@@ -19,6 +18,8 @@ from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.paths import InputPath, reject_pipe
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from tagwire.log import LogError, LogPathError, Partition, Segment
     from tagwire.records import FormatSet
 
@@ -54,7 +55,9 @@ class FormatName(click.types.StringParamType):
             self.fail(str(error), param, ctx)
         return str(super().convert(value, param, ctx))
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
         from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]

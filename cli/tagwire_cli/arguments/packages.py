@@ -7,7 +7,6 @@ name is a usage error (exit status 2).
 import importlib
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,7 +16,7 @@ from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES, kafka_messages
 from tagwire.text_format import suggestion, whole_number
 from tagwire_cli.output.echo import say_verbose
-from tagwire_generator.project.resources import find_root, has_specs
+from tagwire_generator.project.root import is_in_project
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -63,7 +62,7 @@ def find_registry(package: str | None) -> "Registry":
 
 def _located(package: str | None) -> str:
     sets: list[SpecSet] = []
-    if has_specs(find_root(Path.cwd())):
+    if is_in_project():
         from tagwire_generator.project.settings import load_project
 
         sets = [each for each in load_project().sets if each.specs.is_dir()]

@@ -1,6 +1,5 @@
 """`tagwire decode`: decode a message or a stream of frames to JSON."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -140,6 +139,8 @@ def _decode_messages(
     try:
         text = decoder(data)
     except DecodeError as error:
+        import shlex
+
         from tagwire_cli.input.encodings import input_hint
 
         if not (is_hex and data) and (hint := input_hint(data, file)):

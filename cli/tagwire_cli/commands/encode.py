@@ -10,8 +10,9 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import frames_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
-from tagwire_cli.input.files import json_lines, json_values, one_file, read_json
+from tagwire_cli.input.files import one_file
 from tagwire_cli.input.frame_stream import at
+from tagwire_cli.input.json_values import json_lines, json_values, read_json
 from tagwire_cli.input.message_arguments import message_of
 from tagwire_cli.output.tables import reject_terminal, write_bytes
 

@@ -87,7 +87,7 @@ def command(
       tagwire generate --set my_messages    one of several sets
       tagwire generate --templates @markdown --output docs    a reference, in docs/my_messages
     """
-    from tagwire_generator.project.resources import find_root
+    from tagwire_generator.project.root import find_root
     from tagwire_generator.project.work_tree import copy_ignored
 
     if staged and not (check or diff):

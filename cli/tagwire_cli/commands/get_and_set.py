@@ -29,8 +29,9 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_message, find_registry, find_response, require_headers
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.encodings import file_hint, input_hint
-from tagwire_cli.input.files import InputError, json_of, read_bytes
+from tagwire_cli.input.files import InputError, read_bytes
 from tagwire_cli.input.frame_stream import ResponseApis, at, frames
+from tagwire_cli.input.json_values import json_of
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line, write_line
 from tagwire_cli.paths import is_file

@@ -9,8 +9,6 @@ get their defaults. A frame that could not be decoded is `{"raw": base64, "error
 bytes unchanged. A frame of kind `message` has no header, and its JSON is only the body.
 """
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -88,7 +86,9 @@ def message_decoder(message: "type[Message]", version: int, how: JsonOptions) ->
 
 def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
     """Return the JSON form of a frame that could not be decoded."""
-    return dumped({"raw": base64.b64encode(data).decode(), "error": str(error)}, indent)
+    from base64 import b64encode
+
+    return dumped({"raw": b64encode(data).decode(), "error": str(error)}, indent)
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
@@ -178,7 +178,9 @@ def _version(message: "type[Message]", version: Any) -> int:
 
 
 def _raw(text: Any) -> bytes:
+    from base64 import b64decode
+
     try:
-        return base64.b64decode(text, validate=True)
-    except (TypeError, ValueError, binascii.Error):
+        return b64decode(text, validate=True)
+    except (TypeError, ValueError):
         raise TagwireError(f"raw: expected base64, got {shown(text)}") from None

@@ -49,19 +49,23 @@ def example_of(registry: "Registry") -> str:
 
 
 def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) -> tuple[str, int, Sequence[str]]:
-    example = example_of(registry)
-    example = example if expected.startswith("MESSAGE") else example.replace("Request ", " ")
     if len(args) < 2:
         hint = _hint(args)
-        raise click.UsageError(f"give {expected}, such as {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
+        example = _example(registry, expected)
+        raise click.UsageError(f"give {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
     name, version, *rest = args
     try:
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
         # The user may have swapped the arguments, or left out MESSAGE or API.
-        error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
+        error.message += f"; {_hint(args) or f'give {_example(registry, expected)}'}"  # type: ignore[misc]
         raise
+
+
+def _example(registry: "Registry", expected: str) -> str:
+    example = example_of(registry)
+    return f"{expected}, such as {example if expected.startswith('MESSAGE') else example.replace('Request ', ' ')}"
 
 
 def _hint(args: Sequence[str]) -> str:

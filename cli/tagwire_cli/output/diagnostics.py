@@ -97,11 +97,8 @@ def print_error(error: TagwireError) -> int:
     """
     from tagwire.log.errors import LogError
     from tagwire.message.engines import EngineError
-    from tagwire_generator.problems import Problem
-    from tagwire_generator.project.settings import SettingsError
 
-    problems = [each for each in getattr(error, "problems", ()) if isinstance(each, Problem)]
-    if problems:
+    if problems := _problems_of(error):
         print_problems(problems, err=True)
     else:
         location = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
@@ -114,7 +111,25 @@ def print_error(error: TagwireError) -> int:
             file = error.file if given_name(error.file) == error.file else "-"
             text = f"{text}; if this is not a log segment, `tagwire explain {quote(file)}` detects what it is"
         say_error(text)
-    return 2 if isinstance(error, (EngineError, SettingsError, MissingExtraError, UnreadableFileError)) else 1
+    is_usage = isinstance(error, (EngineError, MissingExtraError, UnreadableFileError)) or _is_in_settings(error)
+    return 2 if is_usage else 1
+
+
+def _problems_of(error: TagwireError) -> "list[Problem]":
+    """Return the spec problems that an error lists. Errors without problems don't import `tagwire_generator`."""
+    if not (found := getattr(error, "problems", ())):
+        return []
+    from tagwire_generator.problems import Problem
+
+    return [each for each in found if isinstance(each, Problem)]
+
+
+def _is_in_settings(error: TagwireError) -> bool:
+    if not isinstance(error, SpecError):
+        return False
+    from tagwire_generator.project.settings import SettingsError
+
+    return isinstance(error, SettingsError)
 
 
 def summary(problems: Sequence[_Graded]) -> str:

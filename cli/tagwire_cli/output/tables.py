@@ -3,7 +3,6 @@
 On a terminal, rich draws the tables. Elsewhere, they are aligned text with one line per row, which suits grep and logs.
 """
 
-import json
 import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -145,6 +144,8 @@ def camel_keys(value: Any) -> Any:
 
 def write_json(value: Any) -> None:
     """Print a value as indented JSON in UTF-8, regardless of the terminal's encoding."""
+    import json  # imported here and below, because most commands print JSON only on request
+
     write_json_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -153,6 +154,8 @@ def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
 
     A value may contain lists that create their elements during iteration.
     """
+    import json
+
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""
     number = 0
@@ -167,6 +170,8 @@ def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
 
 def write_json_line(value: Any) -> None:
     """Print a value as JSON on one line."""
+    import json
+
     write_json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 

@@ -1,19 +1,15 @@
-"""Find tagwire's own folders of templates and specs, and the root folder of a project.
+"""Find tagwire's own folders of templates and specs.
 
 In a wheel, tagwire's folders are inside `tagwire_generator`, because `hatch_build.py` moves them there. In a checkout,
 they are at the top of the repository.
 """
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from tagwire.errors import TagwireError
 
-__all__ = ["DEFAULT_SPECS", "SETTINGS_FILE", "find_root", "folder", "has_specs", "templates"]
-
-SETTINGS_FILE: Final = "pyproject.toml"
-DEFAULT_SPECS: Final = "message_specs"
-"""The folder from which specs are read if the project's settings list no spec sets."""
+__all__ = ["folder", "templates"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -33,14 +29,3 @@ def templates(name: str) -> Path:
     if name not in known:
         raise TagwireError(f"unknown templates {name!r}; built-in templates are {', '.join(known)}")
     return path / name[1:]
-
-
-def find_root(start: Path) -> Path:
-    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml, or `start` if none does."""
-    here = start.resolve()
-    return next((folder for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), here)
-
-
-def has_specs(root: Path) -> bool:
-    """Return whether a folder may be the root of a project. Its settings are not read, because that is slow."""
-    return (root / SETTINGS_FILE).is_file() or (root / DEFAULT_SPECS).is_dir()

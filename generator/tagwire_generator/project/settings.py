@@ -17,7 +17,7 @@ from tagwire.text_format import suggestion
 from tagwire_generator.project import resources
 from tagwire_generator.project.exemptions import EXCEPTION_KEYS, Exemption, shown
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.resources import DEFAULT_SPECS, SETTINGS_FILE, find_root
+from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_root
 from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
 
 if TYPE_CHECKING:

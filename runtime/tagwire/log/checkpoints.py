@@ -5,7 +5,6 @@ A checkpoint is empty until a broker first writes it. `meta.properties` and `par
 files. Errors contain the byte offset of the invalid line.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +19,15 @@ _RULE: Final = "TWL241"
 _VERSION: Final = 0
 _MOST_BYTES: Final = 1 << 24
 """The maximum size of a file in bytes: enough for the offsets of about 400,000 partitions."""
-_LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+# Python compiles these patterns when they are first used, because most commands on logs read no such file.
+_LINE: Final = rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"
 _BLANKS: Final = " \t\f"
-_PROPERTY_LINE: Final = re.compile(rf"[{_BLANKS}]*[#!][^\r\n]*|((?:[^\\\r\n]|\\(?:\r\n|.|\Z))+)", re.DOTALL)
+_PROPERTY_LINE: Final = rf"(?s)[{_BLANKS}]*[#!][^\r\n]*|((?:[^\\\r\n]|\\(?:\r\n|.|\Z))+)"
 """A pattern that matches a comment in a properties file, or (as group 1) a property with its continuation lines."""
-_CONTINUATION: Final = re.compile(rf"\\(?:\r\n|[\r\n]|\Z)[{_BLANKS}]*")
-_PROPERTY: Final = re.compile(rf"((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]*(.*)", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_BAD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})")
+_CONTINUATION: Final = rf"\\(?:\r\n|[\r\n]|\Z)[{_BLANKS}]*"
+_PROPERTY: Final = rf"(?s)((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]*(.*)"
+_ESCAPE: Final = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
+_BAD_ESCAPE: Final = r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})"
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _OFFSET: Final = "a topic, a partition and an offset"
 
@@ -98,10 +98,10 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
 def read_properties(path: Path) -> dict[str, str]:
     """Return the entries of a Java properties file, such as `meta.properties` or `partition.metadata`."""
     found = {}
-    for match in _PROPERTY_LINE.finditer(read_file(path, _RULE, _MOST_BYTES).decode("latin-1")):
-        line = _CONTINUATION.sub("", match[0].lstrip(_BLANKS)) if match[1] else ""
-        entry = _PROPERTY.fullmatch(line)
-        if entry is not None and not _BAD_ESCAPE.search(line):
+    for match in re.finditer(_PROPERTY_LINE, read_file(path, _RULE, _MOST_BYTES).decode("latin-1")):
+        line = re.sub(_CONTINUATION, "", match[0].lstrip(_BLANKS)) if match[1] else ""
+        entry = re.fullmatch(_PROPERTY, line)
+        if entry is not None and not re.search(_BAD_ESCAPE, line):
             found[_unescaped(entry[1])] = _unescaped(entry[2])
         elif line:
             _reject(path, match.start(), line, "a Java property, such as name=value or name:value")
@@ -110,12 +110,16 @@ def read_properties(path: Path) -> dict[str, str]:
 
 def _unescaped(text: str) -> str:
     """Replace the escapes of a properties file. Two \\uXXXX escapes can form a surrogate pair."""
-    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
+    plain = re.sub(
+        _ESCAPE, lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text
+    )
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file such as `quorum-state`. Raises LogError if the file isn't a JSON object."""
+    import json
+
     data = read_file(path, _RULE, _MOST_BYTES)
     try:
         found = json.loads(data)
@@ -159,7 +163,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
-    for match in _LINE.finditer(data):
+    for match in re.finditer(_LINE, data):
         line = match[0]
         try:
             yield match.start(), line.decode().rstrip("\r\n")

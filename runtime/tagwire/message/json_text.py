@@ -3,7 +3,6 @@
 Reading is stricter than Python's `json` module: it rejects repeated keys, and NaN and infinity unless they are strings.
 """
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -58,6 +57,8 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
 
 def dumped(value: Any, indent: int | None = None) -> str:
     """Return a JSON value as a string. Non-ASCII characters are not escaped."""
+    import json  # imported here and below, because the native engine doesn't need it
+
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -76,6 +77,8 @@ def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
 
 @without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
+    import json
+
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) < len(pairs):

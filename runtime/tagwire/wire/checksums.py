@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, Final
 
 from tagwire.lazy import required
@@ -24,6 +23,8 @@ def checksum(algorithm: str, data: Any) -> int:
 
 @cache
 def _crc32c() -> Callable[[int, bytes], int]:
+    from importlib.util import find_spec
+
     if find_spec("google_crc32c") is None and os.environ.get("TAGWIRE_ENGINE") != "python":
         with suppress(ImportError):
             from tagwire._engine import crc32c

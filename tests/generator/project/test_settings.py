@@ -6,7 +6,8 @@ import pytest
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.resources import find_root, folder
+from tagwire_generator.project.resources import folder
+from tagwire_generator.project.root import find_root, is_in_project
 from tagwire_generator.project.settings import Settings, SettingsError, load
 
 
@@ -110,6 +111,20 @@ def test_the_root_is_the_nearest_folder_with_settings(tmp_path: Path) -> None:
     assert find_root(inner) == tmp_path
     (tmp_path / "a" / "pyproject.toml").touch()
     assert find_root(inner) == tmp_path / "a"
+
+
+def test_a_folder_may_be_in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert not is_in_project()
+    (tmp_path / "message_specs").mkdir()
+    assert not is_in_project()
+    (inner / "message_specs").mkdir()
+    assert is_in_project()
+    (inner / "message_specs").rmdir()
+    (tmp_path / "pyproject.toml").touch()
+    assert is_in_project()
 
 
 SET = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "messages"\n'

@@ -18,7 +18,7 @@ from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.problems import Problem
 from tagwire_generator.project.exemptions import judge
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.resources import find_root
+from tagwire_generator.project.root import find_root
 from tagwire_generator.project.settings import Settings, SpecSet, load
 from tagwire_generator.project.spec_files import (
     SpecData,

@@ -1,0 +1,36 @@
+"""Find the root folder of a project.
+
+Every command that finds messages by name imports this module, so it does not import pathlib, which is slow.
+"""
+
+# ruff: noqa: PTH109, PTH112, PTH113, PTH118, PTH120
+
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["DEFAULT_SPECS", "SETTINGS_FILE", "find_root", "is_in_project"]
+
+SETTINGS_FILE: Final = "pyproject.toml"
+DEFAULT_SPECS: Final = "message_specs"
+"""The folder from which specs are read if the project's settings list no spec sets."""
+
+
+def find_root(start: "Path") -> "Path":
+    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml, or `start` if none does."""
+    here = start.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), here)
+
+
+def is_in_project() -> bool:
+    """Return whether the current folder may be in a project. Its settings are not read, because that is slow."""
+    folder = os.getcwd()
+    if os.path.isdir(DEFAULT_SPECS):
+        return True
+    while not os.path.isfile(os.path.join(folder, SETTINGS_FILE)):
+        folder, inner = os.path.dirname(folder), folder
+        if folder == inner:
+            return False
+    return True
