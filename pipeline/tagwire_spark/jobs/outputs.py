@@ -40,6 +40,7 @@ from tagwire_spark.jobs.tasks import run_units
 
 def _begin_upload(url: str, storage: StorageOptions) -> Job:
     """Begin an upload. Raises LogPathError if the prefix isn't empty, and PipelineError if it can't be written."""
+    commit.settle(url, storage)  # completes or undoes the upload of a job that was killed
     _check_empty(url, storage)
     return commit.begin(url, storage)
 

@@ -112,6 +112,22 @@ def test_no_partial_output_after_a_failed_request(store: Any, broker: Path, tmp_
     assert {*stored(store)} >= {name for name in files(broker) if name.endswith(".log")}
 
 
+def test_upload_of_a_killed_driver(store: Any, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that the next job completes the upload of a driver that was killed while it copied objects."""
+    monkeypatch.setattr("tagwire_spark.files.store._AT_ONCE", 1)
+    convert_logs(HERE, broker, tmp_path / "one")
+    ConditionalFileSystem.fails.append(
+        lambda *_: sum(each.startswith("copy") for each in ConditionalFileSystem.requests) > 1
+    )
+    with pytest.raises(PipelineError, match="the connection is lost"):
+        convert_logs(HERE, broker, URL, work_folder=tmp_path)
+    ConditionalFileSystem.fails.clear()
+    assert 0 < len([name for name in stored(store) if not name.startswith(".tagwire-")]) < len(files(tmp_path / "one"))
+    with pytest.raises(LogPathError, match=f"{URL} already exists"):
+        convert_logs(HERE, broker, URL, work_folder=tmp_path)
+    assert stored(store) == files(tmp_path / "one")
+
+
 def test_rejected_input(store: Any, broker: Path, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=f"{URL}: .*argument `work_folder`"):
         convert_logs(CLUSTER, broker, URL)
