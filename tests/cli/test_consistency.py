@@ -3,7 +3,7 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
 from network_packets import Segment, pcap
@@ -71,19 +71,23 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inner").mkdir()
 
-    def run(*words: str) -> Result:
-        return CliRunner().invoke(app, words, env={"NO_COLOR": None, "FORCE_COLOR": None})
-
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
     show = ("show", "HeartbeatRequest")
-    plain = run(*show)
-    assert "package tagwire_messages from " in run("-v", *show).stderr and plain.stderr == ""
-    assert run("init", "one", "a").stderr and not run("-q", "init", "two", "b").stderr
-    assert "\x1b[" in run("--color", "always", "explain", HEX).stdout
-    assert "\x1b[" not in run("--color", "never", "explain", HEX).stdout
+    plain = tagwire_result(*show)
+    assert "package tagwire_messages from " in tagwire_result("-v", *show).stderr and plain.stderr == ""
+    assert tagwire_result("init", "one", "a").stderr and not tagwire_result("-q", "init", "two", "b").stderr
+    assert "\x1b[" in tagwire_result("--color", "always", "explain", HEX).stdout
+    assert "\x1b[" not in tagwire_result("--color", "never", "explain", HEX).stdout
     assert "\x1b[" in CliRunner().invoke(app, ["explain", HEX], env={"FORCE_COLOR": "1", "NO_COLOR": None}).stdout
-    assert run("-C", "inner", "init", "three").exit_code == 0 and (tmp_path / "inner" / "message_specs").is_dir()
-    assert run("-C", "nowhere", *show).stderr == "tagwire: nowhere can't be read: No such file or directory\n"
-    assert run("-V").stdout == run("--version").stdout
+    assert (
+        tagwire_result("-C", "inner", "init", "three").exit_code == 0
+        and (tmp_path / "inner" / "message_specs").is_dir()
+    )
+    assert (
+        tagwire_result("-C", "nowhere", *show).stderr == "tagwire: nowhere can't be read: No such file or directory\n"
+    )
+    assert tagwire_result("-V").stdout == tagwire_result("--version").stdout
 
 
 def test_tables_fit_terminals() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from build_package import build_package
-from command import tagwire_result
+from command import tagwire_output
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -275,15 +275,11 @@ def outcome(call: Any) -> tuple[Any, ...]:
 def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(tasks.__file__).parents[1]))
 
-    def run(*words: str) -> str:
-        result = tagwire_result(*words, "--package", "enum_messages", "--hex", stdin=GOLDEN[0])
-        assert result.exit_code == 0, result.output
-        return result.output.strip()
-
-    assert run("get", "Task", "0", "state", "kind") == "RUNNING\tSTREAM"
+    words = ("Task", "0", "--package", "enum_messages", "--hex")
+    assert tagwire_output("get", *words, "state", "kind", stdin=GOLDEN[0]) == "RUNNING\tSTREAM\n"
     # Only the state byte changes, from 1 to 2.
-    assert run("set", "Task", "0", "state=DONE") == "00000007020006"
-    assert run("set", "Task", "0", "state=2") == "00000007020006"
+    for state in ("state=DONE", "state=2"):
+        assert tagwire_output("set", *words, state, stdin=GOLDEN[0]) == "00000007020006\n"
 
 
 def problems(field: dict[str, Any], *registers: dict[str, Any]) -> list[tuple[str, str]]:

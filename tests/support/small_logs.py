@@ -6,7 +6,7 @@ from zlib import crc32
 
 import google_crc32c
 
-from tagwire.records import BatchBuilder, RecordBatch
+from tagwire.records import BatchBuilder, Record, RecordBatch, build
 
 
 def write_segment(folder: Path, *batches: bytes | bytearray | RecordBatch, base: int = 0) -> Path:
@@ -35,6 +35,14 @@ def transactional(folder: Path) -> Path:
         4: batch(4, 7, 0) + batch(5, 9, 1) + batch(6, 8) + batch(7, 8, 0),
     }.items():
         (folder / f"{base:020}.log").write_bytes(data)
+    return folder
+
+
+def stock(folder: Path) -> Path:
+    """Write a segment (two records with key a, a tombstone for key b) and an active segment (a record with key a)."""
+    some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
+    write_segment(folder, build(some, "v2"))
+    write_segment(folder, build([Record(3, 8, b"a", b"x")], "v2"), base=3)
     return folder
 
 

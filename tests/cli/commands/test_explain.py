@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import rejected, tagwire_result
+from command import rejected, tagwire_outcome, tagwire_result
 
 import tagwire_messages as messages
 from tagwire.explain.text import parse_annotated
@@ -16,8 +16,6 @@ REQUEST = messages.registry.encode_request(
     messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="tést", header=None
 )
 RESPONSE = messages.registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
-
-
 run = partial(tagwire_result, "explain")
 
 
@@ -190,3 +188,32 @@ def test_records_with_errors_are_marked_in_the_whole_message() -> None:
 )
 def test_wrong_usage_of_records(words: list[str], text: str) -> None:
     assert text in run(*words, stdin=produce(BATCH), code=2).stderr
+
+
+ONE = build([Record(5, 300, b"k", b"v")], "v1").encode()
+PACKED = build([Record(5, 300, b"k", b"v", (("h", None),))], "v2", compression="gzip").encode()
+
+
+def test_explain_shows_the_content_of_compressed_bytes() -> None:
+    code, out, _ = tagwire_outcome("explain", "--format", "auto", stdin=PACKED)
+    lines = out.splitlines()
+    assert code == 0 and lines[0] == f"# v2: {len(PACKED)} bytes"
+    assert any(line.split()[:3] == ["+0", "16", "records[0].length"] for line in lines)
+    assert parse_annotated(out) == PACKED
+
+
+def test_explain_several_batches_up_to_the_error() -> None:
+    damaged = ONE[:-1] + bytes((ONE[-1] ^ 1,))
+    code, out, err = tagwire_outcome("explain", "--format", "v1", stdin=ONE + damaged)
+    assert code == 1 and out.count("# v1:") == 2 and "!" in out and "crc" in err
+    code, out, _ = tagwire_outcome("explain", "--format", "v1", "--json", stdin=ONE + damaged)
+    assert [trace["error"] is None for trace in json.loads(out)] == [True, False]
+
+
+def test_explain_an_error_in_compressed_bytes() -> None:
+    broken = (
+        build([Record(5, 300, b"k", b"v")], "v2", compression="gzip").replace(count=2).encode()
+    )  # the header declares two records, but the batch contains one
+    code, out, err = tagwire_outcome("explain", "--format", "v2", stdin=broken)
+    assert code == 1 and "2 elements at byte 0 of the 9 decompressed" in err
+    assert parse_annotated(out) == broken

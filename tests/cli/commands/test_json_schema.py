@@ -29,12 +29,6 @@ FLAWED_FORMAT = """{
 """
 
 
-def run(*words: str, stdin: str = "", codes: tuple[int, ...] = (0,)) -> str:
-    done = tagwire_result(*words, stdin=stdin)
-    assert done.exit_code in codes, done.output
-    return done.stdout
-
-
 def validator(name: str) -> jsonschema.Draft202012Validator:
     schema = json.loads((FOLDER / f"{SCHEMAS[name]}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -49,71 +43,75 @@ def held(name: str, *values: Any) -> None:
         assert error is None, f"{error.json_path}: {error.message}"
 
 
-def rows(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.splitlines()]
+def printed(*words: object, stdin: str = "", code: int | None = 0) -> Any:
+    return json.loads(tagwire_result(*words, stdin=stdin, code=code).stdout)
+
+
+def rows(*words: object, stdin: str = "", code: int | None = 0) -> list[Any]:
+    return [json.loads(line) for line in tagwire_result(*words, stdin=stdin, code=code).stdout.splitlines()]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("package", ["tagwire_messages", "tagwire_records", "tagwire_drafts.kip482"])
 def test_messages_show_and_diff(package: str) -> None:
-    listed = json.loads(run("messages", "--json", "--package", package))
+    listed = printed("messages", "--json", "--package", package)
     held("messages", listed)
     shown = [each["name"] for each in listed][:: max(1, len(listed) // 12)]
     for name in shown:
-        held("show", json.loads(run("show", name, "--json", "--package", package)))
+        held("show", printed("show", name, "--json", "--package", package))
     for each in listed:
         if each["name"] in shown and each["kind"] != "format":
             version = str(each["latestStable"])
-            held("show", json.loads(run("show", each["name"], "--version", version, "--json", "--package", package)))
-            held("diff", json.loads(run("diff", each["name"], "--json", "--package", package)))
+            held("show", printed("show", each["name"], "--version", version, "--json", "--package", package))
+            held("diff", printed("diff", each["name"], "--json", "--package", package))
 
 
 def test_diff_of_two_versions() -> None:
-    held("diff", json.loads(run("diff", "FetchRequest", "0", "17", "--json")))
+    held("diff", printed("diff", "FetchRequest", "0", "17", "--json"))
 
 
 def test_decode() -> None:
     words = ("decode", "--frame", "request", "--hex", "--jsonl", "--keep-going")
-    held("decode", *rows(run(*words, stdin=FRAME + "00000001" + "00", codes=(1,))))
+    held("decode", *rows(*words, stdin=FRAME + "00000001" + "00", code=1))
 
 
 def test_explain() -> None:
-    held("explain", json.loads(run("explain", "LeaveGroupRequest", "0", "--hex", "--json", stdin=LEAVE)))
-    held("explain", json.loads(run("explain", "--request", "--hex", "--json", stdin=FRAME[8:])))
-    held("explain", json.loads(run("explain", "LeaveGroupRequest", "0", "--hex", "--json", stdin="00", codes=(1,))))
+    held("explain", printed("explain", "LeaveGroupRequest", "0", "--hex", "--json", stdin=LEAVE))
+    held("explain", printed("explain", "--request", "--hex", "--json", stdin=FRAME[8:]))
+    held("explain", printed("explain", "LeaveGroupRequest", "0", "--hex", "--json", stdin="00", code=1))
     segment = str(DATA / "sample_log" / "orders-0" / "00000000000000000000.log")
-    held("explain", json.loads(run("explain", "--format", "auto", "--json", segment)))
+    held("explain", printed("explain", "--format", "auto", "--json", segment))
 
 
 def test_findings_about_specs(project: Path) -> None:
     (project / "OddBatch.json").write_text(FLAWED_FORMAT)
-    held("validate", json.loads(run("validate", "--output-format", "json")))
+    held("validate", printed("validate", "--output-format", "json"))
     write_spec(project / "bad", "PingData", type="data", apiKey=4, flexibleVersions="0-1")
-    held("validate", json.loads(run("validate", "bad/message_specs", "--output-format", "json", codes=(1,))))
-    held("lint", json.loads(run("lint", "OddBatch.json", "--json", codes=(1,))))
-    held("export", json.loads(run("export", "--kafka", "--json")))
+    held("validate", printed("validate", "bad/message_specs", "--output-format", "json", code=1))
+    held("lint", printed("lint", "OddBatch.json", "--json", code=1))
+    held("export", printed("export", "--kafka", "--json"))
     write_spec(project / "ours", "PingRequest", aliases=["OldRequest"])
-    held("export", json.loads(run("export", "--kafka", "--json", "ours/message_specs", codes=(0, 1))))
+    held("export", printed("export", "--kafka", "--json", "ours/message_specs", code=None))
     (project / "message_specs").rename(project / "old")
     make_project(project)
     edit_spec(project, "PingRequest", '"int64"', '"int32"')
-    held("breaking", json.loads(run("breaking", "old", "message_specs", "--output-format", "json", codes=(1,))))
+    held("breaking", printed("breaking", "old", "message_specs", "--output-format", "json", code=1))
     write_spec(project / "bad", "PingRequest", flexibleVersions="0-1")
-    held("breaking", json.loads(run("breaking", "old", "bad/message_specs", "--output-format", "json", codes=(1,))))
+    held("breaking", printed("breaking", "old", "bad/message_specs", "--output-format", "json", code=1))
     (project / "third").mkdir()
     (project / "third" / "PingRequest.json").write_text((project / "old" / "PingRequest.json").read_text())
-    held("collide", json.loads(run("collide", "message_specs", "third", "--json", codes=(1,))))
+    held("collide", printed("collide", "message_specs", "third", "--json", code=1))
 
 
 @pytest.mark.thorough
 def test_logs(logs: Path, tmp_path: Path) -> None:
     for folder in map(str, sorted(logs.iterdir())):
-        held("log dump", *rows(run("log", "dump", "--messages", "--json", folder, codes=(0, 1)))[::7])
-        held("log stat", *rows(run("log", "stat", "--json", folder)))
-        held("log verify", *rows(run("log", "verify", "--json", folder, codes=(0, 1))))
-    held("log state", json.loads(run("log", "state", "--json", str(logs / "kafka4"))))
+        held("log dump", *rows("log", "dump", "--messages", "--json", folder, code=None)[::7])
+        held("log stat", *rows("log", "stat", "--json", folder))
+        held("log verify", *rows("log", "verify", "--json", folder, code=None))
+    held("log state", printed("log", "state", "--json", str(logs / "kafka4")))
     others = [path for path in sorted(logs.rglob("*")) if path.is_file() and path.suffix != ".log"]
-    held("log dump", *(row for path in others for row in rows(run("log", "dump", "--json", str(path), codes=(0, 1)))))
+    held("log dump", *(row for path in others for row in rows("log", "dump", "--json", path, code=None)))
 
 
 def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
@@ -123,16 +121,18 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
     data[100] ^= 1
     (partition / "00000000000000000000.log").write_bytes(data)
     path = str(partition)
-    held("log verify", *rows(run("log", "verify", "--json", path, codes=(1,))))
-    saved = run("log", "salvage", "--json", path, "--output", str(tmp_path / "saved"), codes=(1,))
-    held("log salvage", *rows(saved))
+    held("log verify", *rows("log", "verify", "--json", path, code=1))
+    saved = rows("log", "salvage", "--json", path, "--output", str(tmp_path / "saved"), code=1)
+    held("log salvage", *saved)
     whole = str(DATA / "sample_log" / "orders-0")
-    converted = run("log", "convert", "--json", "--to", "v1", whole, "--output", str(tmp_path / "made"), codes=(1,))
-    held("log convert", *rows(converted))
-    explained = run("log", "compact", "--json", "--explain", "--include-active", whole, "--output", str(tmp_path / "c"))
-    held("log compact", *rows(explained))
-    held("whatif", json.loads(run("whatif", "--to", "v1", "--json", whole)))
-    held("whatif", json.loads(run("whatif", "--to", "v3", "--codec", "gzip", "--batch-records", "9", "--json", whole)))
+    converted = rows("log", "convert", "--json", "--to", "v1", whole, "--output", str(tmp_path / "made"), code=1)
+    held("log convert", *converted)
+    explained = rows(
+        "log", "compact", "--json", "--explain", "--include-active", whole, "--output", str(tmp_path / "c")
+    )
+    held("log compact", *explained)
+    held("whatif", printed("whatif", "--to", "v1", "--json", whole))
+    held("whatif", printed("whatif", "--to", "v3", "--codec", "gzip", "--batch-records", "9", "--json", whole))
 
 
 def test_every_command_with_json_has_a_schema() -> None:
@@ -150,19 +150,18 @@ def prints_json(command: click.Command) -> bool:
 
 def test_every_schema_belongs_to_a_command_and_is_printed() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == set(SCHEMAS.values())
-    assert run("json-schema").split("\n")[:-1] == list(SCHEMAS)
+    assert tagwire_result("json-schema", code=0).stdout.splitlines() == list(SCHEMAS)
     for name in SCHEMAS:
-        printed = json.loads(run("json-schema", *name.split()))
-        assert f"tagwire {SCHEMAS[name].replace('-', ' ')}" in printed["title"]
+        assert f"tagwire {SCHEMAS[name].replace('-', ' ')}" in printed("json-schema", *name.split())["title"]
         validator(name)
 
 
 def test_the_schema_of_specs_is_for_editors() -> None:
-    assert json.loads(run("json-schema", "spec")) == schema()
+    assert printed("json-schema", "spec") == schema()
 
 
 def test_the_schema_of_scripts_is_for_editors() -> None:
-    found = json.loads(run("json-schema", "mock-script"))
+    found = printed("json-schema", "mock-script")
     jsonschema.Draft202012Validator.check_schema(found)
     assert "rules" in found["properties"]
 

@@ -3,7 +3,7 @@ import json
 from typing import Any
 
 import pytest
-from command import rejected
+from command import rejected, tagwire_result
 from command import tagwire_result as run
 
 LEAVE_V0 = "00 01 67 00 01 6d"
@@ -317,3 +317,10 @@ def test_a_package_must_be_a_generated_one(package: str, words: str) -> None:
 def test_package_chooses_another_protocol() -> None:
     result = run("encode", "FooResponse", "9", "--hex", "--package", "tagwire_drafts.kip482", stdin='{"foos": []}')
     assert (result.exit_code, result.stdout) == (0, "0000000000\n")
+
+
+def test_formats_are_listed_with_the_messages() -> None:
+    result = tagwire_result("messages", "--package", "tagwire_drafts.kip82_int", code=0)
+    assert "MessageKip82Int" in result.stdout and "ProduceRequest" in result.stdout
+    rows = json.loads(tagwire_result("messages", "--json", "--package", "tagwire_records").stdout)
+    assert {"name": "MessageV0", "kind": "format", "format": "v0"} in rows

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import tagwire_result
+from command import tagwire_output, tagwire_result, tagwire_rows
 from mixed_logs import MIXTURES, Mixture, log_of
 
 from tagwire.records import BatchBuilder, Record, build, format_of
@@ -11,50 +11,48 @@ from tagwire.records import BatchBuilder, Record, build, format_of
 SOME = [each for each in MIXTURES if len(each.older) == 2]
 
 
-def run(*arguments: object, code: int = 0) -> str:
-    return tagwire_result(*arguments, code=code).output
-
-
-def rows(*arguments: object) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in run(*arguments, "--json").splitlines()]
-
-
 @pytest.mark.parametrize("mixture", SOME, ids=str)
 def test_every_command_reads_the_whole_log(tmp_path: Path, mixture: Mixture) -> None:
     expected = log_of(tmp_path / "t-0", mixture)
     named, folder = ("--format", mixture.named), tmp_path / "t-0"
-    run("log", "verify", folder, *named)
-    lines = rows("log", "dump", folder, *named)
+    tagwire_output("log", "verify", folder, *named)
+    lines = tagwire_rows("log", "dump", folder, *named)
     assert [(row["offset"], row["isTombstone"], row["hasHeaders"]) for row in lines] == [
         (record.offset, record.is_tombstone, bool(record.headers)) for _, record in expected
     ]
-    assert len(run("log", "dump", folder, *named).splitlines()) == len(expected)
-    assert sum(row["records"] for row in rows("log", "stat", folder, *named)) == len(expected)
-    assert all(row["lostBytes"] == 0 for row in rows("log", "salvage", folder, *named, "--output", tmp_path / "saved"))
-    [compacted] = rows("log", "compact", folder, *named, "--include-active", "--output", tmp_path / "compacted")
+    assert len(tagwire_output("log", "dump", folder, *named).splitlines()) == len(expected)
+    assert sum(row["records"] for row in tagwire_rows("log", "stat", folder, *named)) == len(expected)
+    assert all(
+        row["lostBytes"] == 0 for row in tagwire_rows("log", "salvage", folder, *named, "--output", tmp_path / "saved")
+    )
+    [compacted] = tagwire_rows("log", "compact", folder, *named, "--include-active", "--output", tmp_path / "compacted")
     assert compacted["keys"] == 7
     converted = tagwire_result("log", "convert", folder, *named, "--to", "v2", "--output", str(tmp_path / "v2"))
     assert converted.exception is None or isinstance(converted.exception, SystemExit)
-    assert sum(row["records"] for row in rows("log", "stat", tmp_path / "v2" / "t-0", "--format", "v2")) == len(
+    assert sum(row["records"] for row in tagwire_rows("log", "stat", tmp_path / "v2" / "t-0", "--format", "v2")) == len(
         expected
     )
-    assert json.loads(run("whatif", folder, *named, "--to", "v3", "--json"))["total"]["records"] == len(expected)
+    assert json.loads(tagwire_output("whatif", folder, *named, "--to", "v3", "--json"))["total"]["records"] == len(
+        expected
+    )
     segment = next(folder.glob("*.log"))
-    traces = json.loads(run("explain", *named, "--json", segment))
+    traces = json.loads(tagwire_output("explain", *named, "--json", segment))
     assert {trace["message"] for trace in traces} == {format_of(each).layout.name for each in mixture.formats}
-    assert len(run("log", "state", folder, *named, code=1)) > 0
+    assert len(tagwire_output("log", "state", folder, *named, code=1)) > 0
 
 
 def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     segment = tmp_path / "00000000000000000000.log"
     parts = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
     segment.write_bytes(b"".join(part.encode() for part in parts))
-    assert "no problems" in run("log", "verify", segment, "--format", "kip87")
-    assert "found magic 1, expected 2" in run("log", "dump", segment, "--format", "kip87", "--only-format", code=1)
-    assert "found magic 1" in run("explain", "--format", "kip87", "--only-format", segment, code=1)
-    assert "found magic 1" in run("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
+    assert "no problems" in tagwire_output("log", "verify", segment, "--format", "kip87")
+    assert "found magic 1, expected 2" in tagwire_output(
+        "log", "dump", segment, "--format", "kip87", "--only-format", code=1
+    )
+    assert "found magic 1" in tagwire_output("explain", "--format", "kip87", "--only-format", segment, code=1)
+    assert "found magic 1" in tagwire_output("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
     for command in ("log dump", "log stat", "explain"):
-        output = run(*command.split(), "--only-format", segment, code=2)
+        output = tagwire_output(*command.split(), "--only-format", segment, code=2)
         assert "--only-format needs --record-format with the name of a format" in output
 
 
@@ -70,7 +68,7 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_contradictory_format_sets_are_rejected(tmp_path: Path, name: str, sentence: str) -> None:
-    assert sentence in " ".join(run("log", "verify", tmp_path, "--format", name, code=2).split())
+    assert sentence in " ".join(tagwire_output("log", "verify", tmp_path, "--format", name, code=2).split())
 
 
 def test_two_draft_formats_in_one_log(tmp_path: Path) -> None:
@@ -78,7 +76,7 @@ def test_two_draft_formats_in_one_log(tmp_path: Path) -> None:
     formats = ["v0", "kip87", "v3-zigzag", "v1"]
     parts = [build([Record(n, -1, b"k", b"v")], each) for n, each in enumerate(formats)]
     segment.write_bytes(b"".join(part.encode() for part in parts))
-    [stat] = rows("log", "stat", segment, "--format", "kip87,v3-zigzag")
+    [stat] = tagwire_rows("log", "stat", segment, "--format", "kip87,v3-zigzag")
     assert list(stat["formats"]) == formats
 
 
@@ -115,12 +113,14 @@ def test_attributes_have_names(
     segment = tmp_path / "00000000000000000000.log"
     one = Record(0, 5, b"k", b"v").replace(**record)
     segment.write_bytes(BatchBuilder(format, as_read=True, **batch).extend([one]).build().encode())
-    found = [line for line in run("explain", "--format", format, segment).splitlines() if "attributes" in line]
+    found = [
+        line for line in tagwire_output("explain", "--format", format, segment).splitlines() if "attributes" in line
+    ]
     assert not bits or any(line.endswith(f" {bits}") for line in found)
     assert bits or all(line.endswith(" 0") for line in found)
-    [line] = run("log", "dump", segment, "--format", format).splitlines()
+    [line] = tagwire_output("log", "dump", segment, "--format", format).splitlines()
     assert line.split("\t")[5:] == ([words] if words else [])
-    [row] = rows("log", "dump", segment, "--format", format)
+    [row] = tagwire_rows("log", "dump", segment, "--format", format)
     assert (row["isTombstone"], row["hasHeaders"]) == (one.is_tombstone, bool(one.headers))
     assert row["deleteHorizonMs"] == batch.get("delete_horizon_ms")
 
@@ -129,7 +129,7 @@ def test_bits_as_json(tmp_path: Path) -> None:
     segment = tmp_path / "00000000000000000000.log"
     one = Record(0, 5, b"k", b"v", ((1, b"1"),), tombstone=True)
     segment.write_bytes(build([one], "kip82-int+kip87").encode())
-    [trace] = json.loads(run("explain", "--format", "kip82-int+kip87", "--json", segment))
+    [trace] = json.loads(tagwire_output("explain", "--format", "kip82-int+kip87", "--json", segment))
     [attributes] = [node for node in trace["root"]["children"] if node["path"] == "attributes"]
     expected = {"compression": "none", "timestamp_type": "create", "has_headers": True, "is_tombstone": True}
     assert attributes["bits"] == expected
@@ -145,8 +145,8 @@ def test_stat_counts_batches_with_attributes(tmp_path: Path) -> None:
     ]
     segment.write_bytes(b"".join(part.encode() for part in parts))
     named = ("--format", "kip82-int+kip87")
-    [stat] = rows("log", "stat", segment, *named)
+    [stat] = tagwire_rows("log", "stat", segment, *named)
     counts = ("appendTimeBatches", "deleteHorizonBatches", "tombstones", "recordsWithHeaders", "nullsWithoutFlag")
     assert [stat[name] for name in counts] == [1, 0, 2, 1, 1]
-    output = " ".join(run("log", "stat", segment, *named).split())
+    output = " ".join(tagwire_output("log", "stat", segment, *named).split())
     assert "append time 1, tombstone 2, null without flag 1, has headers 1" in output

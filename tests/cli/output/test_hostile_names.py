@@ -43,8 +43,8 @@ SPECS = [
 ]
 
 
-def run(words: str, path: Path) -> Result:
-    return tagwire_result(*(path if word == "PATH" else word for word in words.split()))
+def with_path(words: str, path: Path) -> list[object]:
+    return [path if word == "PATH" else word for word in words.split()]
 
 
 def check(result: Result) -> None:
@@ -65,7 +65,7 @@ def test_logs(words: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder.mkdir()
     shutil.copy(next((DATA / "sample_log").rglob("*.log")), folder / "00000000000000000000.log")
     (folder / "00000000000000000000.index").write_bytes(b"\xff" * 8)
-    result = run(words, folder)
+    result = tagwire_result(*with_path(words, folder))
     check(result)
     assert result.output
     if "--html" in words:
@@ -76,7 +76,7 @@ def test_logs(words: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_json_has_the_name_as_it_is(tmp_path: Path) -> None:
     folder = tmp_path / NAME.replace("/", "_")
     shutil.copytree(next((DATA / "sample_log").glob("orders-0")), folder)
-    rows = [json.loads(line) for line in run("log stat PATH --json", folder).stdout.splitlines()]
+    rows = [json.loads(line) for line in tagwire_result(*with_path("log stat PATH --json", folder)).stdout.splitlines()]
     assert rows and all(row["file"].startswith(str(folder)) for row in rows)
 
 
@@ -87,7 +87,7 @@ def test_specs(words: str, text: str, name: str, tmp_path: Path, monkeypatch: py
     folder = tmp_path / name.replace("/", "_")
     folder.mkdir()
     (folder / "X.json").write_text(text)
-    check(run(words, folder))
+    check(tagwire_result(*with_path(words, folder)))
 
 
 def test_all_output_is_escaped() -> None:

@@ -19,8 +19,6 @@ from tagwire.records.opening import trace_batches
 from tagwire.sensitive import showing_sensitive
 from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
 
-pytestmark = pytest.mark.thorough
-
 OURS = [name for name in format_names() if name[0] in "vk"]
 TESTS = Path(__file__).parents[2]
 HEARTBEAT = messages.HeartbeatRequest(group_id="g", generation_id=3, member_id="m").encode(4)
@@ -277,6 +275,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("measure", [lines_run, cpu_seconds])
 def test_assembling_grows_with_the_text(measure: Callable[..., float], name: str) -> None:

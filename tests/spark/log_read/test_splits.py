@@ -21,7 +21,6 @@ from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
 
-pytestmark = pytest.mark.thorough
 STEP = 16384
 """The distance between index entries in bytes. It equals a producer's default batch size."""
 
@@ -61,6 +60,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("preallocated", [False, True])
 def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
     """Check that the driver reads no indexes, so that its work doesn't grow with the number of splits."""
@@ -77,6 +77,7 @@ def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], prealloc
     assert sum(reads) < 15 * 512
 
 
+@pytest.mark.thorough
 def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, reads: list[int]) -> None:
     found = []
     for power in (22, 26, 30):
@@ -91,6 +92,7 @@ def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, rea
     assert 0 < found[2] - found[1] <= found[1] - found[0] + 2
 
 
+@pytest.mark.thorough
 def test_requested_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> None:
     large(tmp_path / "t-0", 0, 1 << 30)
     query = log_query({"path": str(tmp_path), "startingOffsets": '{"t": {"0": 300000}}'})
@@ -99,6 +101,7 @@ def test_requested_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> No
     assert sum(reads) < 4096
 
 
+@pytest.mark.thorough
 def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
     for base in (0, 500_000):
         large(tmp_path / "t-0", base, 1 << 30, preallocated=base > 0)
@@ -110,6 +113,7 @@ def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
     assert sum(reads) < 16384
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "entries", [[], [(0, 0)], [(7, 900), (3, 500), (9, 100)], [(5, -4), (6, 1 << 30)], [(5, 300)] * 9]
 )
@@ -124,6 +128,7 @@ def test_no_index_hides_a_record(tmp_path: Path, entries: list[tuple[int, int]],
         assert found == list(range(50))
 
 
+@pytest.mark.thorough
 def test_lookup_agrees_with_the_whole_index(logs: Path) -> None:
     entries = 0
     for folder in sorted(logs.glob("*/*-*")):
@@ -151,6 +156,7 @@ def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return listed
 
 
+@pytest.mark.thorough
 def test_folders_of_other_partitions_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(20):
         segment(tmp_path / f"t-{number}", 0, batch(0))
@@ -167,6 +173,7 @@ def test_folders_of_other_partitions_are_not_listed(tmp_path: Path, monkeypatch:
     assert stream(tmp_path, subscribePattern="u.*").latestOffset({}, ReadAllAvailable()) == {} and not listed
 
 
+@pytest.mark.thorough
 def test_a_micro_batch_lists_the_partitions_that_have_news_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +189,7 @@ def test_a_micro_batch_lists_the_partitions_that_have_news_once(
     assert [row["offset"] for found in reader.read(task) for row in found.to_pylist()] == [*range(5, 10)]
 
 
+@pytest.mark.thorough
 def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(batch(0))
     for base in (0, 500):
@@ -198,6 +206,7 @@ def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytes
     assert [len(plan(log_query({"path": one, "minPartitions": str(most)}))) for most in (1, 2, 3)] == [1, 2, 3]
 
 
+@pytest.mark.thorough
 def test_parts_before_the_first_requested_batch_are_not_counted(tmp_path: Path) -> None:
     """Bytes before the first requested offset must not count. The remaining bytes are few enough for one task."""
     for number in range(5):

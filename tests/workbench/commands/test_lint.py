@@ -3,7 +3,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from command import tagwire_result
+from command import tagwire_outcome, tagwire_result
 from spec_projects import make_project, write_spec
 
 ROOT = Path(__file__).parents[3]
@@ -140,3 +140,14 @@ def test_few_findings_in_kafkas_specs_and_no_errors() -> None:
         "TL31", "TL34", "TL53", "TL54", "TL55", "TL61", "TL63", "TL72", "TL81", "TL83",
     }  # fmt: skip
     assert all(each["line"] and each["severity"] != "error" for each in found) and len(found) < 150
+
+
+SPECS = Path(__file__).parents[3] / "message_specs"
+
+
+def test_lint() -> None:
+    code, out, err = tagwire_outcome("lint", str(SPECS / "records"))
+    assert code == 0 and out.count("TL03") == 1
+    assert err == "1 note in 3 specs\n"
+    code, out, _ = tagwire_outcome("lint", "--json", str(SPECS / "drafts" / "smaller_batches" / "RecordBatchV3.json"))
+    assert code == 1 and json.loads(out)[0]["rule"] == "TL01"

@@ -1,6 +1,7 @@
 import json
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -54,8 +55,7 @@ def capture(folder: Path, *frames: RecordedFrame) -> Path:
     return file.path
 
 
-def run(file: Path, to: object, *words: str) -> tuple[int, str, str]:
-    return tagwire_outcome("replay", file, "--to", to, *words)
+replay = partial(tagwire_outcome, "replay")
 
 
 def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
         frame(METADATA, 12),
         frame(kafka.HeartbeatResponse(), 4, 99),
     )
-    code, out, err = run(file, peer.address)
+    code, out, err = replay(file, "--to", peer.address)
     assert (code, out) == (0, "")
     assert "frames.jsonl.gz: skipped 1 response, because bytes or requests are missing" in err
     assert err.endswith("\nplayed 3 requests; answers: 3 the same, 0 different, 0 missing\n")
@@ -81,13 +81,13 @@ OTHER = METADATA.replace(controller_id=2, brokers=[*BROKERS, MetadataResponseBro
 
 def test_differences(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(tmp_path, REQUEST, frame(OTHER, 12))
-    code, out, err = run(file, peer.address)
+    code, out, err = replay(file, "--to", peer.address)
     assert (code, err) == (1, "played 1 request; answers: 0 the same, 1 different, 0 missing\n")
     first, broker, controller = out.splitlines()
     assert first == "line 2, connection r 1: MetadataResponse v12 differs"
     assert broker.startswith("    brokers[1]     expected MetadataResponseBroker(node_id=2, host='b2'")
     assert controller == "    controller_id  expected 2, received -1"
-    code, out, _ = run(file, peer.address, "--json")
+    code, out, _ = replay(file, "--to", peer.address, "--json")
     (row,) = map(json.loads, out.splitlines())
     jsonschema.validate(row, SCHEMA)
     expected = (1, "differs", ["brokers[1]", "controller_id"])
@@ -105,19 +105,19 @@ def test_differences(peer: MockPeer, tmp_path: Path) -> None:
     ],
 )
 def test_allowed_differences(words: list[str], code: int, peer: MockPeer, tmp_path: Path) -> None:
-    assert run(capture(tmp_path, REQUEST, frame(OTHER, 12)), peer.address, *words)[0] == code
+    assert replay(capture(tmp_path, REQUEST, frame(OTHER, 12)), "--to", peer.address, *words)[0] == code
 
 
 def test_path_that_does_not_exist(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(tmp_path, REQUEST, frame(OTHER, 12))
     for path in ("clusterid", "MetadataResponse.clusterid", "header.host"):
-        code, out, err = run(file, peer.address, "--ignore", path)
+        code, out, err = replay(file, "--to", peer.address, "--ignore", path)
         assert (code, out) == (1, "") and "has no field" in err
-    code, out, err = run(file, peer.address, "--ignore", "MetadataRequest.topics")
+    code, out, err = replay(file, "--to", peer.address, "--ignore", "MetadataRequest.topics")
     assert (code, out) == (1, "")
     assert "MetadataRequest is a request, but only fields of responses can be compared" in err
     for path in ("[[", "", "header."):
-        code, out, err = run(file, peer.address, "--ignore", path)
+        code, out, err = replay(file, "--to", peer.address, "--ignore", path)
         assert (code, out) == (1, "") and f"got {path.removeprefix('header.')!r}" in err
     assert peer.requests == []
 
@@ -136,19 +136,19 @@ def test_missing_responses_abandon_only_their_connection(
     peer.on(kafka.MetadataRequest).reply(reply)
     beat, fine = frame(kafka.HeartbeatRequest(), 4, conn=2), frame(kafka.HeartbeatResponse(), 4, conn=2)
     file = capture(tmp_path, REQUEST, frame(METADATA, 12), REQUEST, frame(METADATA, 12), beat, fine)
-    code, out, _ = run(file, peer.address, "--timeout", "2", "--json")
+    code, out, _ = replay(file, "--to", peer.address, "--timeout", "2", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     for row in rows:
         jsonschema.validate(row, SCHEMA)
     assert (code, [row["result"] for row in rows]) == (1, ["missing", "missing", "same"])
     assert rows[0]["reason"].startswith(reason)
-    shown = run(file, peer.address, "--timeout", "2")[1]
+    shown = replay(file, "--to", peer.address, "--timeout", "2")[1]
     assert f"line 2, connection r 1: MetadataResponse v12 is missing: {reason}" in shown
 
 
 def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.MetadataRequest).reply(raw=bytes.fromhex("00000005 00000001 00"))
-    code, out, _ = run(capture(tmp_path, REQUEST, frame(METADATA, 12)), peer.address)
+    code, out, _ = replay(capture(tmp_path, REQUEST, frame(METADATA, 12)), "--to", peer.address)
     assert code == 1 and "expected a MetadataResponse, received an unreadable response: MetadataResponse v12" in out
 
 
@@ -156,26 +156,26 @@ def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
     request = frame(kafka.SaslAuthenticateRequest(auth_bytes=b"x"), 2)
     file = capture(tmp_path, request, frame(kafka.SaslAuthenticateResponse(auth_bytes=b"other"), 2))
-    assert "auth_bytes  expected <hidden>, received <hidden>" in run(file, peer.address)[1]
-    assert b"secret".hex() in run(file, peer.address, "--show-sensitive")[1]
+    assert "auth_bytes  expected <hidden>, received <hidden>" in replay(file, "--to", peer.address)[1]
+    assert b"secret".hex() in replay(file, "--to", peer.address, "--show-sensitive")[1]
 
 
 def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     other = frame(kafka.HeartbeatRequest(), 4, conn=2, server=2)
     file = capture(tmp_path, REQUEST, other, frame(METADATA, 12))
-    assert run(file, peer.address, "--server", "b:1")[2].startswith("played 1 request;")
-    code, out, err = run(file, peer.address, "--server", "b:3")
+    assert replay(file, "--to", peer.address, "--server", "b:1")[2].startswith("played 1 request;")
+    code, out, err = replay(file, "--to", peer.address, "--server", "b:3")
     assert (code, out) == (2, "") and "the capture has no frames to or from 'b:3'; its servers are b:1, b:2" in err
     file.write_text('{"dir": "req", "hex": ""}')
-    assert "none of its lines has the key 'server'" in run(file, peer.address, "--server", "b:1")[2]
+    assert "none of its lines has the key 'server'" in replay(file, "--to", peer.address, "--server", "b:1")[2]
 
 
 def test_no_server_listens(tmp_path: Path) -> None:
     file = capture(tmp_path, REQUEST)
-    code, out, err = run(file, "127.0.0.1:1")
+    code, out, err = replay(file, "--to", "127.0.0.1:1")
     rejected = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
     assert (code, out) == (1, "") and rejected in err and "Connect call" not in err
-    code, out, err = run(file, "broker..example:1")
+    code, out, err = replay(file, "--to", "broker..example:1")
     assert (code, out) == (2, "") and "expected the name or IP address of a host, got 'broker..example'" in err
 
 
@@ -209,7 +209,7 @@ def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
         described(("orders", ASSIGNED)).replace(brokers=[BROKERS[0].replace(host="other", port=1)])
     )
     peer.on(kafka.FetchRequest).reply([fetched(ASSIGNED, 99), fetched(ASSIGNED, 99), fetched(RECORDED, 99)])
-    code, out, err = run(file, peer.address)
+    code, out, err = replay(file, "--to", peer.address)
     assert err == "played 4 requests; answers: 3 the same, 1 different, 0 missing\n", out
     assert code == 1 and out.splitlines() == [
         "line 8, connection r 1: FetchResponse v13 differs",
@@ -243,7 +243,7 @@ def test_ids_and_epochs_of_producers_and_members_are_replaced(peer: MockPeer, tm
     peer.on(kafka.ProduceRequest).reply(produced)
     peer.on(kafka.JoinGroupRequest).reply(joined("a-2", 5))
     peer.on(kafka.OffsetCommitRequest).reply(kafka.OffsetCommitResponse())
-    assert run(file, peer.address)[:2] == (0, "")
+    assert replay(file, "--to", peer.address)[:2] == (0, "")
     [sent] = peer.received(kafka.ProduceRequest)
     [batch] = read_batches(sent.message.topic_data[0].partition_data[0].records)
     assert (batch.producer_id, batch.producer_epoch, [each.value for each in batch]) == (4010, 3, [b"v"])
@@ -260,7 +260,7 @@ def test_unknown_ids_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
         *exchange(2, request, described(), 12),
     )
     peer.on(kafka.MetadataRequest).reply([described(("b", UUID(int=3)), ("b", none), ("c", ASSIGNED)), described()])
-    assert run(file, peer.address)[0] == 1
+    assert replay(file, "--to", peer.address)[0] == 1
     peer.assert_received(request)
 
 
@@ -321,7 +321,7 @@ def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp
     file = capture(tmp_path, *exchange(1, request, recorded, 9), *exchange(2, request, recorded, 9))
     other = produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 8)]))
     peer.on(kafka.ProduceRequest).reply([produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 5)])), other])
-    code, out, _ = run(file, peer.address)
+    code, out, _ = replay(file, "--to", peer.address)
     assert code == 1
     assert out.splitlines()[1:] == ["    responses[0].partition_responses[0].base_offset  expected 5, received 8"]
     parts = produced(("c", []), ("a", [(1, 6)]), ("b", [(0, 7)]))
@@ -338,7 +338,7 @@ def test_pace_multiplies_the_recorded_pauses(peer: MockPeer, tmp_path: Path) -> 
         replace(each, time=1000 + seconds) for each, seconds in ((first, 0), (answer, 0), (second, 0.2), (last, 0.2))
     ]
     started = time.monotonic()
-    assert run(capture(tmp_path, *late), peer.address, "--paced")[0] == 0
+    assert replay(capture(tmp_path, *late), "--to", peer.address, "--paced")[0] == 0
     assert time.monotonic() - started >= 0.2
 
 
@@ -351,23 +351,23 @@ def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path)
     assert len([*tagwire.captures.read(file)]) == 4
     loading = [kafka.HeartbeatResponse(error_code=code) for code in (14, 15, 0)]
     peer.on(kafka.HeartbeatRequest).reply(loading)
-    assert run(file, peer.address, "--retry", "5")[:2] == (0, "")
+    assert replay(file, "--to", peer.address, "--retry", "5")[:2] == (0, "")
     assert [each.connection for each in peer.requests] == [1, 1, 1, 2]
     peer.on(kafka.HeartbeatRequest).reply(loading[0])
-    assert run(file, peer.address)[2].endswith("0 the same, 2 different, 0 missing\n")
+    assert replay(file, "--to", peer.address)[2].endswith("0 the same, 2 different, 0 missing\n")
 
 
 def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.HeartbeatRequest).reply(close=True)
     beats = exchange(3, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
     file = capture(tmp_path, REQUEST, frame(OTHER, 12), *exchange(2, kafka.MetadataRequest(), OTHER, 12), *beats)
-    code, out, err = run(file, peer.address, "--summary")
+    code, out, err = replay(file, "--to", peer.address, "--summary")
     assert (code, err) == (1, "played 3 requests; answers: 0 the same, 2 different, 1 missing\n")
     rows = [line.split(maxsplit=3) for line in out.splitlines()]
     assert rows[0] == ["answers", "message", "field", "example"]
     assert [row[:3] for row in rows[1:3]] == [["2", "MetadataResponse", f] for f in ("brokers[]", "controller_id")]
     assert rows[3][:2] == ["1", "HeartbeatResponse"] and "missing: the server closed the connection" in out
-    assert run(file, peer.address, "--summary", "--json")[0] == 2
+    assert replay(file, "--to", peer.address, "--summary", "--json")[0] == 2
 
 
 def fetched(timestamp: int, value: bytes = b"v") -> Any:
@@ -383,7 +383,7 @@ def test_only_differences_that_mean_something_and_each_once(peer: MockPeer, tmp_
     peer.on(kafka.FetchRequest).reply([fetched(20), fetched(20, b"w")])
     fetches = [frame(kafka.FetchRequest(), 4, 2), frame(fetched(10), 4, 2)]
     metadata = [REQUEST, frame(OTHER, 12)]
-    code, out, _ = run(capture(tmp_path, *fetches, *metadata, *metadata, *fetches), peer.address)
+    code, out, _ = replay(capture(tmp_path, *fetches, *metadata, *metadata, *fetches), "--to", peer.address)
     lines = [line for line in out.splitlines() if "expected" not in line]
     assert (code, lines) == (1, [
         "line 4, connection r 1: MetadataResponse v12 differs",

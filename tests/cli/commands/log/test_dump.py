@@ -1,18 +1,29 @@
+import base64
+import gzip
 import json
+import os
 import subprocess
+import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from command import tagwire_result
+from command import tagwire_outcome, tagwire_output, tagwire_result, tagwire_rows
+from small_logs import write_segment
+from terminal import on_terminal
+
+from tagwire.interpreter.reader import decode
+from tagwire.limits import Limits
+from tagwire.log import dump
+from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.wire.compression import compress, decompress
+from tagwire_cli.output import log_lines
 
 ROOT = Path(__file__).parents[4]
 ORDERS = ROOT / "tests" / "data" / "sample_log" / "orders-0"
 TXN = "kafka4/alpha-txn-many-0"
-
-
-def run(*words: object, code: int = 0) -> str:
-    done = tagwire_result("log", "dump", *words, code=code)
-    return done.stdout if code == 0 else done.stderr
+dumped = partial(tagwire_output, "log", "dump")
 
 
 @pytest.mark.parametrize(
@@ -31,8 +42,8 @@ def run(*words: object, code: int = 0) -> str:
     ],
 )
 def test_some_records(words: list[object], offsets: list[int]) -> None:
-    assert [int(line.split("\t")[0]) for line in run(ORDERS, *words).splitlines()] == offsets
-    assert [json.loads(line)["offset"] for line in run(ORDERS, *words, "--json").splitlines()] == offsets
+    assert [int(line.split("\t")[0]) for line in dumped(ORDERS, *words).splitlines()] == offsets
+    assert [json.loads(line)["offset"] for line in dumped(ORDERS, *words, "--json").splitlines()] == offsets
 
 
 @pytest.mark.parametrize(
@@ -44,19 +55,12 @@ def test_some_records(words: list[object], offsets: list[int]) -> None:
     ],
 )
 def test_templates(template: str, line: str) -> None:
-    assert run(ORDERS, "--count", 1, "--template", template) == f"{line}\n"
+    assert dumped(ORDERS, "--count", 1, "--template", template) == f"{line}\n"
 
 
 def test_wrong_templates_and_times() -> None:
-    assert "unknown placeholder {ofset}; did you mean 'offset'?" in run(ORDERS, "--template", "{ofset}", code=2)
-    assert "expected milliseconds since 1970" in run(ORDERS, "--start-time", "noon", code=2)
-
-
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    subprocess.run(["tar", "-xzf", ROOT / "tests/data/logs/logs.tar.gz", "-C", folder], check=True)
-    return folder
+    assert "unknown placeholder {ofset}; did you mean 'offset'?" in dumped(ORDERS, "--template", "{ofset}", code=2)
+    assert "expected milliseconds since 1970" in dumped(ORDERS, "--start-time", "noon", code=2)
 
 
 FILES = (
@@ -74,12 +78,289 @@ FILES = (
 @pytest.mark.parametrize(("name", "keys"), FILES, ids=[name for name, _ in FILES])
 def test_files_next_to_segments(logs: Path, name: str, keys: set[str]) -> None:
     path = logs / name
-    rows = [json.loads(line) for line in run(path, "--json").splitlines()]
+    rows = [json.loads(line) for line in dumped(path, "--json").splitlines()]
     assert all({"file", *keys} <= row.keys() for row in rows)
-    assert len(rows) == len(run(path).splitlines())
+    assert len(rows) == len(dumped(path).splitlines())
 
 
 def test_a_damaged_index_is_reported(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.index"
     path.write_bytes(bytes(9))
-    assert "byte 8: found 1 byte after the last whole entry, expected entries of 8 bytes" in run(path, code=1)
+    assert "byte 8: found 1 byte after the last whole entry, expected entries of 8 bytes" in dumped(path, code=1)
+
+
+SEGMENT = "00000000000000000000.log"
+
+
+def test_only_records_from_the_log_start_are_dumped(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    write_segment(folder, build([Record(index, 7, None, b"v") for index in range(6)], "v2"))
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 4\n")
+    for how in ([], ["--json"], ["--messages", "--json"]):
+        assert len(dumped(folder, *how).splitlines()) == 6
+        assert len(dumped(folder, *how, "--from-log-start").splitlines()) == 2
+        assert len(dumped(folder / SEGMENT, *how, "--start-offset", 3).splitlines()) == 3
+
+
+DATA = Path(__file__).parents[3] / "data" / "logs"
+BATCH_FIELDS = (
+    "baseOffset",
+    "magic",
+    "compression",
+    "timestampType",
+    "isTransactional",
+    "isControl",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+)
+RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
+outcome = partial(tagwire_outcome, "log")
+rows = partial(tagwire_rows, "log")
+
+
+def in_hex(text: str | None) -> str | None:
+    return None if text is None else base64.b64decode(text).hex()
+
+
+def test_dump_equals_what_kafka_reads(logs: Path) -> None:
+    lines = gzip.decompress((DATA / "kafka_reader.jsonl.gz").read_bytes()).splitlines()
+    expected = []
+    for row in sorted(map(json.loads, lines), key=lambda row: (row["file"].rpartition("/")[0], row["file"])):
+        if row["file"].endswith(".log"):
+            batch = {name: row["batch"][name] for name in BATCH_FIELDS}
+            for record in row["records"]:
+                expected.append(
+                    {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
+                )
+    found = rows("dump", logs)
+    for row in found:  # remove the columns that Kafka's reader does not print
+        value = row["value"]
+        ours = row.pop("deleteHorizonMs"), row.pop("hasHeaders"), row.pop("isTombstone")
+        assert ours[1:] == (row["headers"] != [], value is None)
+    assert all(list(row) == ["file", *BATCH_FIELDS, *RECORD_FIELDS] for row in found)
+    for row in found:
+        row["key"], row["value"] = in_hex(row["key"]), in_hex(row["value"])
+        row["headers"] = [[key, in_hex(value)] for key, value in row["headers"]]
+    assert found == expected
+
+
+def test_dump_from_an_offset_on(logs: Path) -> None:
+    folder = logs / "kafka4" / "alpha-delrec-0"
+    assert rows("dump", folder)[0]["offset"] == 60
+    assert rows("dump", folder, "--from-log-start")[0]["offset"] <= 77
+    assert rows("dump", folder, "--start-offset", 131)[0]["baseOffset"] == 120
+    assert rows("dump", folder / f"{150:020}.log", "--start-offset", 160)[0]["offset"] >= 150
+    assert rows("dump", folder, "--start-offset", 9999) == []
+
+
+def test_dump_with_messages(logs: Path) -> None:
+    found = rows("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
+    assert {row["message"]["type"] for row in found} >= {"TopicRecord", "leader_change"}
+    commit, *_ = rows("dump", logs / "kafka0.8" / "__consumer_offsets-0" / SEGMENT, "--messages")
+    assert commit["message"]["key"]["topic"] and commit["message"]["value"]["offset"] >= 0
+    markers = rows("dump", logs / "kafka4" / "alpha-txn-many-0", "--messages")
+    assert {row["message"]["type"] for row in markers if "message" in row} in ({"abort", "commit"}, {"abort"})
+    code, out, _ = outcome("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
+    assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
+    assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # spelled as in the output of kafka-dump-log.sh
+    assert '"transactionStatus": 1' in json.dumps(rows("dump", logs / "kafka4" / "__transaction_state-0", "--messages"))
+    _, out, _ = outcome("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
+    assert '"securityProtocol": "PLAINTEXT"' in out and '"resourceType": 4' not in out
+
+
+def test_dump_as_text(tmp_path: Path) -> None:
+    records = [
+        Record(0, 300, None, b"v\n", (("h", None), ("h", b"x"))),
+        Record(1, 301, "ключ".encode(), b"\xff"),
+        Record(2, 302, b"", None),
+    ]
+    (tmp_path / "a.log").write_bytes(build(records, "v2").encode())
+    _, out, _ = outcome("dump", tmp_path / "a.log")
+    assert out.splitlines() == [
+        "0\t300\t<null>\t<760a>\th=<null>, h=x\thas headers",
+        "1\t301\tключ\t<ff>",
+        "2\t302\t\t<null>\t\ttombstone",
+    ]
+
+
+def test_dump_of_header_keys_that_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(build([Record(0, 300, b"", b"", ((7, b"x"),))], "kip82-int").encode())
+    assert rows("dump", tmp_path / "a.log", "--format", "kip82-int")[0]["headers"] == [[7, "eA=="]]
+
+
+def test_dump_stops_at_an_error(logs: Path, tmp_path: Path) -> None:
+    data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
+    (tmp_path / "a.log").write_bytes(data[:-1])
+    code, out, err = outcome("dump", tmp_path / "a.log", "--json")
+    assert code == 1 and len(out.splitlines()) > 200 and "a.log: log: byte 7449: found a batch of" in err
+    assert outcome("dump", tmp_path / "a.log", "--partial")[0] == 0
+    bad = build([Record(0, 300, b"k", b"v")], "v2").replace(count=2).encode()
+    (tmp_path / "a.log").write_bytes(data + bad)
+    code, _, err = outcome("dump", tmp_path / "a.log")
+    assert code == 1 and f"byte {len(data) + 61}: found a count of 2" in err
+
+
+DUMP = [sys.executable, "-m", "tagwire_cli", "log", "dump"]
+ENCODINGS = pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+
+
+def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
+    records = [Record(first + n, 7, b"key %d" % n, b"v" * 50) for n in range(count)]
+    return build(records, format, **how).encode()
+
+
+@pytest.fixture(scope="module")
+def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a segment of 60 batches with 50 records each, which is too large for the pipe and output buffers."""
+    path = tmp_path_factory.mktemp("dump") / f"{0:020}.log"
+    path.write_bytes(b"".join(some(50 * n, 50) for n in range(60)))
+    return path
+
+
+def with_a_bad_message(first: int) -> bytes:
+    """Return a compressed wrapper of three messages, the last of which has a wrong checksum."""
+    format = format_of("v1")
+    header, _ = decode(
+        format.header, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits()
+    )
+    header.pop("crc")
+    header["value"] = compress("gzip", decompress("gzip", header["value"], Limits())[:-1] + b"?")
+    return format.encode_header(header)
+
+
+def with_a_bad_record(first: int) -> bytes:
+    """Return a batch of three records, the last of which is truncated. The batch checksum is valid."""
+    format = format_of("v2")
+    header, _ = decode(format.header, some(first, 3), whole=False, strict=True, limits=Limits())
+    header.pop("crc")
+    header["payload"] = header["payload"][:-9]
+    return format.encode_header(header)
+
+
+def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = " ".join([*([] if "|" in rest else ["exec"]), *DUMP, str(path), *form, rest])
+    env = os.environ | environment
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=env)
+
+
+@pytest.mark.thorough
+@ENCODINGS
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_closed_pipe_after_one_line_is_silent(segment: Path, form: list[str], unbuffered: str) -> None:
+    result = in_shell(segment, form, "| head -n 1", PYTHONUNBUFFERED=unbuffered)
+    whole = in_shell(segment, form, "", PYTHONUNBUFFERED=unbuffered)
+    assert (result.stdout, result.stderr) == (whole.stdout.splitlines(keepends=True)[0], "")
+    assert (whole.returncode, whole.stderr, whole.stdout.count("\n")) == (0, "", 3000)
+
+
+@pytest.mark.thorough
+@ENCODINGS
+def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) -> None:
+    closed = in_shell(segment, form, ">&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    if Path("/dev/full").exists():
+        full = in_shell(segment, form, ">/dev/full")
+        assert (full.returncode, full.stderr) == (1, "tagwire: No space left on device\n")
+
+
+@pytest.mark.thorough
+@ENCODINGS
+@pytest.mark.parametrize("good", [0, 40])
+@pytest.mark.parametrize("engine", ["python", ""])
+def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[str], good: int, engine: str) -> None:
+    path = tmp_path / "a.log"
+    before = b"".join(some(50 * n, 50) for n in range(good))
+    for data, lines, where in (
+        (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
+        # No message is printed, because the last message determines the offsets, so the whole wrapper is read first.
+        (with_a_bad_message(9000), 0, "crc at byte"),
+        (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
+        (some(9000, 3)[:-9], 0, "at byte"),
+    ):
+        path.write_bytes(before + data + some(9900, 1))
+        both = in_shell(path, form, "2>&1", TAGWIRE_ENGINE=engine)
+        *printed, error = both.stdout.splitlines()
+        assert (both.returncode, both.stderr, len(printed)) == (1, "", 50 * good + lines)
+        assert error.startswith(f"tagwire: {path}: ") and where in error
+        assert not any("tagwire: " in line for line in printed)
+        result = tagwire_result("log", "dump", path, *form)
+        assert (result.exit_code, result.stdout, result.stderr) == (
+            1,
+            "".join(f"{line}\n" for line in printed),
+            error + "\n",
+        )
+
+
+@pytest.mark.thorough
+@ENCODINGS
+def test_lines_on_a_terminal_have_no_bar_among_them(segment: Path, form: list[str]) -> None:
+    whole = in_shell(segment, form, "").stdout
+    assert on_terminal("log", "dump", str(segment), *form) == (0, whole)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "packed": {"compression": "gzip"},
+    "append": {"timestamp_type": "append", "append_time": 99},
+    "lz4 append": {"compression": "lz4", "timestamp_type": "append", "append_time": 99},
+    "transaction": {"producer_id": 9, "producer_epoch": 3, "base_sequence": 5, "is_transactional": True},
+}
+TYPES = {"create": "CreateTime", "append": "LogAppendTime"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("format", "how"),
+    [
+        (name, how)
+        for name in format_names()
+        for how, settings in SETTINGS.items()
+        if {"timestamp_type", "producer_id"} & settings.keys() <= {*format_of(name).fields, *format_of(name).bits}
+    ],
+)
+def test_lines_match_the_properties_of_their_batch(tmp_path: Path, format: str, how: str) -> None:
+    path = tmp_path / 'a "quoted" é.log'
+    time = 7 if "base_timestamp" in format_of(format).fields else -1
+    path.write_bytes(build([Record(5 + n, time, b"k", b"v") for n in range(3)], format, **SETTINGS[how]).encode())
+    expected = [
+        {
+            "file": str(path),
+            "baseOffset": batch.base_offset,
+            "magic": batch.magic,
+            "compression": batch.compression,
+            "timestampType": TYPES[batch.timestamp_type] if batch.magic else "NoTimestampType",
+            "isTransactional": batch.is_transactional,
+            "isControl": batch.is_control,
+            "deleteHorizonMs": batch.delete_horizon_ms,
+            "producerId": batch.producer_id,
+            "producerEpoch": batch.producer_epoch,
+            "baseSequence": batch.base_sequence,
+            "offset": record.offset,
+        }
+        for batch in read_batches(path.read_bytes(), format)
+        for record in batch
+    ]
+    result = tagwire_result("log", "dump", path, "--format", format, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [list(line.items())[: len(expected[0])] for line in found] == [list(each.items()) for each in expected]
+    assert [line["offset"] for line in found] == [5, 6, 7]
+
+
+CELLS = [None, b"", b"text", b"<null>", b"<ab>", b"<x", b"a\tb", b"\0\x7f", "\xfc".encode(), b"\xff", b"~ !"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("format", ["v2", "v3"])
+@pytest.mark.parametrize("settings", [{}, {"is_transactional": True, "compression": "gzip"}], ids=["plain", "flags"])
+def test_native_code_prints_the_same_text(
+    format: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [(key, value) for key in CELLS for value in CELLS]
+    records = [Record(at, at - 3, *cell, [("h", cell[0]), ("<k>", cell[1])][: at % 3]) for at, cell in enumerate(cells)]
+    batches = [build([record], format, **settings) for record in records] + [build(records, format, **settings)]
+    found = [b"".join(log_lines._batch_text(batch, None, None)) for batch in batches]
+    monkeypatch.setattr(dump, "native_source", lambda batch: None)
+    assert found == [b"".join(log_lines._batch_text(batch, None, None)) for batch in batches]
+    assert found[0].startswith(b"0\t-3\t<null>\t<null>\t\t") and found[0].endswith(b"tombstone\n")

@@ -1,19 +1,20 @@
+from functools import partial
 from pathlib import Path
 
 import pytest
-from command import tagwire_result
+from command import tagwire_outcome
 from spec_projects import read_tree
 
-
-def run(*words: object) -> tuple[int, str]:
-    done = tagwire_result("fuzz", "corpus", *words)
-    assert done.stdout == ""
-    return done.exit_code, done.stderr
+corpus = partial(tagwire_outcome, "fuzz", "corpus")
 
 
 def test_seeds_of_a_message(tmp_path: Path) -> None:
     out = tmp_path / "new" / "seeds"
-    assert run("HeartbeatRequest", "--versions", "4", "--output", out) == (0, f"wrote 6 seeds, 447 bytes, to {out}\n")
+    assert corpus("HeartbeatRequest", "--versions", "4", "--output", out) == (
+        0,
+        "",
+        f"wrote 6 seeds, 447 bytes, to {out}\n",
+    )
     written = read_tree(out)
     assert list(written) == [
         f"HeartbeatRequest-v4-{shape}" for shape in ("empty", "high", "long", "low", "null", "tagged")
@@ -32,13 +33,13 @@ def test_seeds_of_a_message(tmp_path: Path) -> None:
 )
 def test_header_before_a_message(tmp_path: Path, words: list[str], before: str) -> None:
     """Request header 2 is an API key, an API version, a correlation ID, a null client ID, and an empty tag section."""
-    assert run("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
+    assert corpus("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
     assert read_tree(tmp_path)["HeartbeatRequest-v4-low"] == bytes.fromhex(before + "01 80000000 01 01 00")
 
 
 def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     seeds, tokens = tmp_path / "seeds", tmp_path / "tokens.dict"
-    code, output = run("--kind", "response", "--versions", "0", "--output", seeds, "--dictionary", tokens)
+    code, _, output = corpus("--kind", "response", "--versions", "0", "--output", seeds, "--dictionary", tokens)
     assert code == 0 and output.splitlines()[1] == f"wrote {len(tokens.read_text().splitlines())} tokens to {tokens}"
     names = {name.partition("-")[0] for name in read_tree(seeds)}
     assert len(names) > 50 and all(name.endswith("Response") for name in names)
@@ -59,21 +60,21 @@ def test_api_keys_and_versions_in_seeds(tmp_path: Path, words: list[str], keys: 
     kinds = ["Request", "Response"] if "--kind" not in words else [words[words.index("--kind") + 1].title()]
     names = [f"Heartbeat{kind}" for kind in kinds]
     out = tmp_path / "seeds"
-    assert run(*names, "--versions", "4", "--output", out, "--dictionary", tokens, *words)[0] == 0
+    assert corpus(*names, "--versions", "4", "--output", out, "--dictionary", tokens, *words)[0] == 0
     found = [line for line in tokens.read_text().splitlines() if line.startswith("Heartbeat")]
     assert found == [rf'{key}="\x00\x0c\x00\x04"' for key in keys]
 
 
 def test_a_name_counts_once(tmp_path: Path) -> None:
     words = ["--versions", "4", "--output", tmp_path]
-    assert run("HeartbeatRequest", "HeartbeatRequest", *words) == run("HeartbeatRequest", *words)
+    assert corpus("HeartbeatRequest", "HeartbeatRequest", *words) == corpus("HeartbeatRequest", *words)
 
 
 def test_the_same_files_each_time(tmp_path: Path) -> None:
     words = ["--package", "tagwire_drafts.kip482", "--output", tmp_path / "a"]
-    assert run(*words)[0] == 0
+    assert corpus(*words)[0] == 0
     before = read_tree(tmp_path / "a")
-    assert run(*words)[0] == 0
+    assert corpus(*words)[0] == 0
     assert read_tree(tmp_path / "a") == before
 
 
@@ -97,14 +98,14 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
     ],
 )
 def test_rejected_input(tmp_path: Path, words: list[str], output: str) -> None:
-    code, err = run(*words, "--output", tmp_path / "seeds")
-    assert code == 2 and output in " ".join(err.split())
+    code, out, err = corpus(*words, "--output", tmp_path / "seeds")
+    assert (code, out) == (2, "") and output in " ".join(err.split())
     assert not (tmp_path / "seeds").exists()
 
 
 def test_nothing_is_written_if_the_dictionary_can_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file in place of a folder")
     paths = ("--output", tmp_path / "seeds", "--dictionary", tmp_path / "file" / "tokens")
-    code, err = run("MetadataRequest", "--versions", "0", *paths)
+    code, _, err = corpus("MetadataRequest", "--versions", "0", *paths)
     assert code == 1 and "can't be written: Not a directory" in err
     assert list(tmp_path.glob("seeds/*")) == []

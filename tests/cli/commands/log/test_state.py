@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import rejected, tagwire_result
+from command import rejected, tagwire_outcome, tagwire_result
 
 import tagwire_messages as messages
 from tagwire import log
@@ -14,8 +14,6 @@ from tagwire.records import Record, build
 
 SEGMENT = "00000000000000000000.log"
 OFFSETS = "__consumer_offsets-0"
-
-
 run = partial(tagwire_result, "log")
 
 
@@ -113,22 +111,15 @@ def test_topic_without_its_beginning(
     assert ("incomplete" in result.stderr) is not is_complete
 
 
-def test_only_records_from_the_log_start_are_dumped(tmp_path: Path) -> None:
-    folder = written(tmp_path, *[(None, b"%d" % index) for index in range(6)], name="t-0")
-    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 4\n")
-    for how in ([], ["--json"], ["--messages", "--json"]):
-        assert len(run("dump", folder, *how).stdout.splitlines()) == 6
-        assert len(run("dump", folder, *how, "--from-log-start").stdout.splitlines()) == 2
-        assert len(run("dump", folder / SEGMENT, *how, "--start-offset", 3).stdout.splitlines()) == 3
+outcome = partial(tagwire_outcome, "log")
 
 
-def test_empty_checkpoints_of_a_new_broker(tmp_path: Path) -> None:
-    folder = written(tmp_path, (b"k", b"v"), name="t-0")
-    (folder / "leader-epoch-checkpoint").touch()
-    for name in ("log-start-offset", "recovery-point-offset", "replication-offset", "cleaner-offset"):
-        (tmp_path / f"{name}-checkpoint").touch()
-    assert run("verify", tmp_path).exit_code == 0
-    assert run("dump", folder, "--from-log-start").exit_code == 0
-    partition = log.Partition(folder)
-    assert (partition.log_start_offset, partition.leader_epochs) == (None, [])
-    assert run("convert", tmp_path, "--to", "v2", "--output", tmp_path / "converted").exit_code == 0
+def test_state(logs: Path) -> None:
+    code, out, _ = outcome("state", logs / "kafka4", "--json")
+    assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
+    code, out, _ = outcome("state", logs / "kafka4")
+    assert code == 0 and "CompleteCommit" in out and "alpha-delrec" in out
+    code, out, err = outcome("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
+    assert (code, out) == (1, "") and "a single segment can't be summarized; give the folder of its partition" in err
+    code, _, err = outcome("state", logs / "kafka4" / "alpha-empty-0")
+    assert code == 1 and "no partition of Kafka's" in err
