@@ -13,6 +13,8 @@ CLI = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob(
 SECTIONS = dict(re.findall(r"(?ms)^## tagwire ([\w -]+)\n\n(.*?)(?=^## |\Z)", CLI))
 ROOTS = ("runtime", "generator", "cli", "workbench", "pipeline")
 FOLDERS = (*ROOTS, "generated", "templates", "message_specs", "docs", "tests", "bench", "tools", "site", "examples")
+MIRRORED = 225
+"""The number of modules that have a test file at the same path. It may grow, but not fall."""
 
 
 def section(page: str, heading: str) -> str:
@@ -94,6 +96,16 @@ def is_importable(name: str) -> bool:
 def test_paths_that_the_architecture_names_exist() -> None:
     for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", ARCHITECTURE):
         assert (ROOT / name).exists(), name
+
+
+def test_modules_have_a_test_file_at_the_same_path() -> None:
+    tested = 0
+    for root in ROOTS:
+        area = ROOT / "tests" / root.replace("pipeline", "spark")
+        for package in (ROOT / root).glob("tagwire*/"):
+            modules = [path.relative_to(package) for path in package.glob("**/[!_]*.py")]
+            tested += sum((area / path.with_name(f"test_{path.name}")).exists() for path in modules)
+    assert tested >= MIRRORED, "a test file is no longer at the path of its module; rename it"
 
 
 @pytest.mark.parametrize("name", [*COMMAND_PATHS, *GROUPS])
