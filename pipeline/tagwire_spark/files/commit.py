@@ -119,7 +119,7 @@ def noted_batches(job: Job) -> Mapping[str, Any]:
 def abandon(job: Job) -> None:
     """Remove the staged files of a job, unless the job is committed."""
     folder = _of(job)
-    with folder.rejected():
+    with folder.rejected(), folder.locked(shared=False):  # so that another run of the job can't commit in between
         if all(folder.manifest(each).get("job") != job.id for each in folder.pending()):
             folder.remove(job)
 

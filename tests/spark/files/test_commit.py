@@ -468,6 +468,27 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
     assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n4 1\n"
 
 
+def test_another_run_of_a_job_can_not_commit_while_the_job_is_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl", reason="there are no file locks on Windows")
+    root, writer, staged = written(tmp_path)
+    handle = os.open(root, os.O_RDONLY)
+    removed: list[object] = []
+
+    def remove(folder: LocalFolder, job: object) -> None:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        removed.append(job)
+
+    monkeypatch.setattr(LocalFolder, "remove", remove)
+    try:
+        writer.abort([*staged])
+    finally:
+        os.close(handle)
+    assert removed == [writer.job]
+
+
 def test_next_write_removes_the_folder_of_a_dead_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
 
