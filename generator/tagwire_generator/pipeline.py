@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing import parent_process
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
@@ -141,12 +143,24 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
     if jobs == 1 or len(tasks) < _WORTH_PROCESSES:
         yield from map(_make, tasks)
         return
-    with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
+    with ProcessPoolExecutor(min(jobs, len(tasks)), initializer=_end_with_parent) as pool:
         try:
             yield from pool.map(_make, tasks, chunksize=4)
         except BaseException:
             pool.shutdown(cancel_futures=True)  # drop tasks that haven't started, to report the error sooner
             raise
+
+
+def _end_with_parent() -> None:
+    """End this worker process as soon as its parent has ended. A parent that is killed can't end its workers."""
+    parent = parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _make(task: _Task) -> CacheEntry:
