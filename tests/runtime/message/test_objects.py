@@ -162,6 +162,27 @@ class TestConstructing:
         ]
 
 
+@native
+def test_a_class_may_forget_its_slots_while_an_object_is_constructed() -> None:
+    """Code that runs during the call may delete the class's `DataClass`. The constructor must keep it until the end."""
+    program = """
+from tagwire_messages.metadata_response import MetadataResponsePartition as Partition
+
+def nodes():
+    del Partition._data_class
+    yield 3
+
+Partition()
+print(Partition(leader_id=7, replica_nodes=nodes()))
+"""
+    environment = os.environ | {"PYTHONMALLOC": "debug"}  # overwrites freed memory
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "MetadataResponsePartition(leader_id=7, replica_nodes=(3,))\n",
+    ), done.stderr
+
+
 class Hostile:
     """An object that calls a function whenever it is compared or printed."""
 

@@ -181,9 +181,7 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 cdef inline Plan plan_of(object message, object version):
     """Return the plan for encoding a message in this version, or None if only pure Python supports this version."""
-    cdef Codec codec
-    cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
-    if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
-        codec = <Codec>found  # a strong reference, because Python code could replace the codec
-        return codec.plan(version)
+    cdef object found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
+    if Py_TYPE(found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
+        return (<Codec>found).plan(version)
     return Codec(type(message)).plan(version)  # a subclass has no codec

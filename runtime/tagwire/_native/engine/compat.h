@@ -162,22 +162,20 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
 #endif
 }
 
-/* Look up an attribute in a class and its bases. Return a borrowed reference, or NULL without an exception. */
+/* Look up an attribute in a class and its bases. Return a new reference: to the attribute, or to None if the class does
+ * not have it. */
 static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 {
-#if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
-    return _PyType_Lookup(cls, name);
-#else
-#  ifdef Py_LIMITED_API
+#ifdef Py_LIMITED_API
     PyObject *found = PyObject_GetAttr((PyObject *)cls, name);
     if (found == NULL)
         PyErr_Clear();
-#  else
+#elif PY_VERSION_HEX >= 0x030D0000
     PyObject *found = _PyType_LookupRef(cls, name);
-#  endif
-    Py_XDECREF(found); /* `found` stays valid, because the class holds a reference */
-    return found;
+#else
+    PyObject *found = Py_XNewRef(_PyType_Lookup(cls, name));
 #endif
+    return TW_LIKELY(found != NULL) ? found : Py_NewRef(Py_None);
 }
 
 /* Return the method `__iter__` for a class. `iter(object)` then calls `iterate` without looking up the method. In the

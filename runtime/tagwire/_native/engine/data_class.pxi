@@ -156,8 +156,8 @@ cdef int takes(object row, object parameter) except -1:
 
 cdef DataClass data_class(PyTypeObject *cls):
     """Return the `DataClass` of a subclass of `Struct`. It is created on first use."""
-    cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
-    if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
+    cdef object found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
+    if Py_TYPE(found) == DATA_CLASS_TYPE and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
     owner = <object><PyObject *>cls
     with DATA_CLASS_LOCK:
@@ -174,7 +174,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
     """Return the class description that C uses to compare objects, or NULL if Python must compare them."""
     cdef DataClass found
-    if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
+    if tw_class_attribute(cls, <PyObject *>EQ) is not NATIVE_EQ:
         return NULL
     found = data_class(cls)
     return &found.c if found.goes_by_slots else NULL
@@ -183,7 +183,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
     """Return the class description that C uses to write an object's `repr`, or NULL if Python must write it."""
     cdef DataClass found
-    if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
+    if tw_class_attribute(cls, <PyObject *>REPR) is not NATIVE_REPR:
         return NULL
     found = data_class(cls)
     return &found.c if found.goes_by_slots and not found.hides else NULL
@@ -195,11 +195,12 @@ cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) e
 
 
 cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject *names) noexcept:
-    cdef PyObject *found = tw_class_attribute(<PyTypeObject *>cls, <PyObject *>DATA_CLASS)
+    cdef object found = tw_class_attribute(<PyTypeObject *>cls, <PyObject *>DATA_CLASS)
+    cdef object init = tw_class_attribute(<PyTypeObject *>cls, <PyObject *>INIT)
     cdef const tw_data_class *c = NULL
-    if found != NULL and Py_TYPE(<object>found) == DATA_CLASS_TYPE and (<DataClass>found).cls == cls:
+    if Py_TYPE(found) == DATA_CLASS_TYPE and (<DataClass>found).cls == cls:
         c = &(<DataClass>found).c
-    return tw_construct(c, tw_class_attribute(<PyTypeObject *>cls, <PyObject *>INIT), cls, args, flags, names)
+    return tw_construct(c, <PyObject *>init, cls, args, flags, names)
 
 
 def construct_natively(cls, init):
@@ -281,7 +282,7 @@ cdef object deep_value(object value, object memo, int depth):
     if is_atomic(value):
         return value
     cdef bint is_array = type(value) is tuple
-    if not is_array and tw_class_attribute(Py_TYPE(value), <PyObject *>DEEP_COPY) != <PyObject *>NATIVE_DEEP_COPY:
+    if not is_array and tw_class_attribute(Py_TYPE(value), <PyObject *>DEEP_COPY) is not NATIVE_DEEP_COPY:
         return deepcopy(owned(value), memo)
     found = memo.get(id(value))
     if found is not None:

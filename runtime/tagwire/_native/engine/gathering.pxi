@@ -327,17 +327,17 @@ cdef object construct_builder(object cls, PyObject **args, size_t flags, PyObjec
     cdef BuilderConstructor c = NEW_BUILDER
     cdef PyObject *given[MOST_PARAMETERS]
     cdef PyObject *value
-    cdef PyObject *init = tw_class_attribute(<PyTypeObject *><PyObject *>cls, <PyObject *>INIT)
+    cdef object init = tw_class_attribute(<PyTypeObject *><PyObject *>cls, <PyObject *>INIT)
     cdef Py_ssize_t index
     for index in range(c.count):
         given[index] = NULL
     given[0] = <PyObject *>c.usual_format
     if (
-        cls is not c.cls or init != <PyObject *>c.init
+        cls is not c.cls or init is not c.init
         or not sort_arguments(c.parameters, 1, args, tw_positional_count(flags), names, given)
         or type(<object>given[0]) is not str
     ):
-        return taken(tw_construct(NULL, init, <PyObject *>cls, args, flags, names))
+        return taken(tw_construct(NULL, <PyObject *>init, <PyObject *>cls, args, flags, names))
     template = c.template(<object>given[0])
     given[0] = NULL  # copy the template's `Format` object instead of storing the name
     made = taken(tw_new_object(&c.made, False))

@@ -53,7 +53,7 @@ cdef extern from "engine/plan.h":
         Py_ssize_t offset
     int T_OBJECT_EX, Py_tp_members, Py_tp_alloc
     void *PyType_GetSlot(PyTypeObject *, int)
-    PyObject *tw_class_attribute(PyTypeObject *, PyObject *)
+    object tw_class_attribute(PyTypeObject *, PyObject *)
     int TW_FREE_THREADED
     PyObject *TW_SLOT(void *, Py_ssize_t)
     PyObject *tw_slot(PyObject *, Py_ssize_t)
