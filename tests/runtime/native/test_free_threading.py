@@ -69,3 +69,14 @@ def test_threads_share_and_change_objects(folder: Path, seed: str) -> None:
 def test_no_module_turns_the_gil_on(folder: Path) -> None:
     code = "import sys, tagwire._engine, tagwire._columns, tagwire._records; print(sys._is_gil_enabled())"
     assert run(PYTHON, "-W", "error", "-c", code, PYTHONPATH=str(folder)) == "False\n"
+
+
+def test_python_constructs_objects(folder: Path) -> None:
+    """The engine must not change a class while other threads may be calling it."""
+    code = """
+from tagwire._engine import construct_natively
+from tagwire_messages import HeartbeatRequest
+print(construct_natively(HeartbeatRequest, HeartbeatRequest.__init__), HeartbeatRequest(group_id="g").group_id)
+"""
+    path = os.pathsep.join(map(str, [folder, ROOT / "generated"]))
+    assert run(PYTHON, "-c", code, PYTHONPATH=path) == "False g\n"

@@ -242,7 +242,7 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *boun
 
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
-#ifndef Py_LIMITED_API
+#if !defined(Py_LIMITED_API) && !TW_FREE_THREADED
 /* Construct an object through `type.__call__` if the fast path doesn't support the arguments. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
@@ -277,7 +277,9 @@ static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
 }
 #  define TW_CONSTRUCTS 1
-#else /* in the limited API, types have no vectorcall slot, so the Python constructor is used */
+/* Use the Python constructor: in the limited API, types have no vectorcall slot, and in a free-threaded build, another
+ * thread may be calling the class. */
+#else
 #  define TW_CONSTRUCTS 0
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)

@@ -137,7 +137,7 @@ typedef struct {
     allocfunc uuid_alloc;
     PyObject *uuid_safety;
     Py_ssize_t uuid_int_slot, uuid_safety_slot;
-    int moves_views;        /* whether tw_moved_view, the fast way to slice views, works in this version of Python */
+    int moves_views;        /* whether tw_moved_view, the fast way to slice views, works in this build of Python */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
 } tw_shared;

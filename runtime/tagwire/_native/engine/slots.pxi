@@ -106,7 +106,7 @@ cdef class Shared:
         self.c.empty_tuple = <PyObject *>self.kept[1]
         self.c.empty_string = <PyObject *>self.kept[2]
         self.c.write_errors = <PyObject *>WRITE_ERRORS
-        self.c.moves_views = can_move_views()
+        self.c.moves_views = not TW_FREE_THREADED and can_move_views()
         tw_crc32c_prepare(&self.c.crc32c)
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
             self.kept.append(number)
