@@ -57,10 +57,8 @@ cdef class Codec:
         Raises UnsupportedVersionError for an unknown version.
         """
         cdef int64_t index
-        if tw_exact_int(version, &index):
-            index -= self.low
-            if 0 <= index < TABLE and self.table[index] != NULL:
-                return <Plan>self.table[index]
+        if tw_exact_int(version, &index) and self.low <= index < self.low + TABLE and self.table[index - self.low] != NULL:
+            return <Plan>self.table[index - self.low]
         found = self.message.serializer(version)
         if type(found) is not Plan:
             return None

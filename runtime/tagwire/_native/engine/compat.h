@@ -114,26 +114,22 @@ static inline int tw_is_short_int(PyObject *value)
 #endif
 }
 
-/* Store an exact int (not of a subclass) in `*x`, and return 1. Return 0 without an exception for other values, for
- * ints that need more than 64 bits, and for large ints that this version of Python converts slowly. */
+/* Store an exact int (not of a subclass) in `*x`, and return 1. Return 0 without an exception for other values, and for
+ * ints that need more than 64 bits. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
+    int overflow;
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
         return 0;
+/* Fast paths for ints with one internal digit and, before CPython 3.14, two digits, such as timestamps. Later
+ * releases don't document how an int stores its digits. */
 #if defined(Py_LIMITED_API)
-    *x = PyLong_AsLongLong(value);
-    if (*x == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return 0;
-    }
-    return 1;
 #elif PY_VERSION_HEX >= 0x030C0000
     if (TW_LIKELY(PyUnstable_Long_IsCompact((PyLongObject *)value))) {
         *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
         return 1;
     }
-/* Fast path for ints with two internal digits, such as timestamps. */
-#  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30
+#  if PY_VERSION_HEX < 0x030E0000 && PYLONG_BITS_IN_DIGIT == 30
     if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
         const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -142,13 +138,11 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         return 1;
     }
 #  endif
-    return 0;
 #else
     if (TW_LIKELY((size_t)(Py_SIZE(value) + 1) <= 2)) {
         *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
         return 1;
     }
-/* Fast path for ints with two internal digits, such as timestamps. */
 #  if PYLONG_BITS_IN_DIGIT == 30
     if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
         const digit *digits = ((PyLongObject *)value)->ob_digit;
@@ -158,8 +152,9 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         return 1;
     }
 #  endif
-    return 0;
 #endif
+    *x = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow;
 }
 
 /* Look up an attribute in a class and its bases. Return a new reference: to the attribute, or to None if the class does

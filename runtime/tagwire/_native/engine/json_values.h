@@ -273,14 +273,8 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     }
     if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
         return tw_member_of_name(row, value);
-    if (!PyLong_CheckExact(value))
+    if (!tw_exact_int(value, &x))
         return NULL;
-    if (!tw_exact_int(value, &x)) {
-        int overflow;
-        x = PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (overflow)
-            return NULL;
-    }
     if (row->kind == TW_ENUM)
         return tw_member_of_number(r, row, x);
     return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
