@@ -3,7 +3,11 @@
 import copy
 import dataclasses
 import gc
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +68,27 @@ def test_a_struct_with_unknown_tags_is_tracked() -> None:
     """Any object can be put in the `unknown_tags` of a struct, so the garbage collector must track the struct."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
+
+
+@native
+def test_development_mode_tracks_every_struct() -> None:
+    program = """
+import gc
+from test_tracking import WAYS, Partition
+
+assert gc.is_tracked(Partition())
+for name, way in WAYS.items():
+    partition = way()
+    assert gc.is_tracked(partition), name
+    partition.replica_nodes = [partition]
+    gc.collect()
+    del partition
+    assert gc.collect() == 2, name  # the struct and its list
+"""
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command = [sys.executable, "-X", "dev", "-W", "ignore", "-c", program]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 class Noting:

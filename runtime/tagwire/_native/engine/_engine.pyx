@@ -6,6 +6,7 @@ The engine converts a message's layout (`tagwire.layout.Layout`) to a plan, and 
 C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (`*.pxi`). Read docs/engine.md first.
 """
 
+import sys
 from collections.abc import Mapping
 from copy import deepcopy
 from _thread import RLock
@@ -73,6 +74,7 @@ cdef int TAG_MAX = 0xFFFF  # the highest tag in an optional buffer (KIP-482 draf
 cdef int HAS_GC = 1 << 14  # the value of CPython's Py_TPFLAGS_HAVE_GC
 cdef object TRUE = True, FALSE = False  # Cython would convert a bare `True` to a C number
 cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable is faster than a Python global
+cdef bint UNTRACKS = not sys.flags.dev_mode  # whether some objects are not tracked (tracking.h)
 cdef tuple WRITE_ERRORS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"

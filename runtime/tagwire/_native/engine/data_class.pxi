@@ -119,7 +119,7 @@ cdef class DataClass:
         self.c.factory = class_of(cls)
         self.c.count = len(names)
         self.c.asks = bool(required)
-        self.c.atomic = self.c.factory.slots_size and all([row.type.lstrip("[]") in WIRE_TYPES for row in cls.FIELDS])
+        self.c.atomic = UNTRACKS and self.c.factory.slots_size and all([row.type.lstrip("[]") in WIRE_TYPES for row in cls.FIELDS])
         self.c.attributes = attributes
         self.c.opening = <PyObject *>opening
         self.goes_by_slots = True

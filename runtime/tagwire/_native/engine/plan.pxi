@@ -66,7 +66,7 @@ cdef class Builder(PlanBuilder):
         tw_choose_looks(s, <tw_look *>self.memory(len(items) * sizeof(tw_look)))
         s.rules = rules_of(self, layout)
         self.fill(s)
-        s.atomic = s.factory.slots_size and has_atomic_values(s)
+        s.atomic = UNTRACKS and s.factory.slots_size and has_atomic_values(s)
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:

@@ -2,7 +2,7 @@
  *
  * For a large message, visiting every tracked object takes longer than decoding. Objects that contain only numbers,
  * strings, bytes and tuples of these are not tracked. They can become part of a reference cycle only if an attribute is
- * set to a value that its type does not allow. */
+ * set to a value that its type does not allow. In Python's development mode, all structs are tracked (UNTRACKS). */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
 
