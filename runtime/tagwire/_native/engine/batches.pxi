@@ -249,7 +249,7 @@ cdef class Magic2:
         last = gathering.highest[self.offset_register]
         if base_offset is not None and not tw_exact_int(base_offset, &requested):
             return None
-        if last_offset is not None and not tw_exact_int(last_offset, &last):
+        if last_offset is not None and (not tw_exact_int(last_offset, &last) or last < gathering.highest[self.offset_register]):
             return None
         size = gathering.w.p - gathering.w.start
         if (
