@@ -1,4 +1,5 @@
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -7,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.thorough
 NATIVE = Path(__file__).parents[3] / "runtime" / "tagwire" / "_native"
 INCLUDE = Path(sysconfig.get_path("include"))
 COMPILER = shlex.split(os.environ.get("CC") or "cc")
-SOURCES = sorted(path.relative_to(NATIVE).as_posix() for path in NATIVE.glob("*/*.[ch]"))
+SOURCES = {path.relative_to(NATIVE).as_posix(): path.read_text("utf-8") for path in sorted(NATIVE.glob("*/*.[ch]"))}
+
+TYPE = r"^(?:\} |(?:enum|struct|union) (?=\w+ \{))(tw_\w+)"
+FUNCTION = r"^(?!typedef\b)\w.*?\b(tw_\w+)\([^;{}]*\)\s*\{"
 
 
 def obstacle() -> str:
@@ -20,21 +23,36 @@ def obstacle() -> str:
     return "" if (INCLUDE / "Python.h").exists() else f"{INCLUDE} has no Python.h"
 
 
+needs_compiler = pytest.mark.skipif(bool(obstacle()), reason=obstacle())
+
+
 def warnings_of(source: str, *options: str) -> str:
     flags = ["-Wall", "-Wextra", "-O0", "-I.", "-isystem", str(INCLUDE), *options]
     command = [*COMPILER, *flags, "-x", "c", "-c", source, "-o", os.devnull]
     return subprocess.run(command, cwd=NATIVE, capture_output=True, text=True, check=False).stderr
 
 
-@pytest.mark.skipif(bool(obstacle()), reason=obstacle())
+@needs_compiler
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", SOURCES)
 def test_it_compiles_alone_without_a_warning(source: str) -> None:
     assert warnings_of(source) == ""
 
 
-@pytest.mark.skipif(bool(obstacle()), reason=obstacle())
+@needs_compiler
+@pytest.mark.thorough
 def test_a_warning_is_found(tmp_path: Path) -> None:
     for text, expected in (("static int unused(void) { return 0; }\n", "unused"), ("int f(type x);\n", "type")):
         source = tmp_path / "odd.h"
         source.write_text(text, encoding="utf-8")
         assert expected in warnings_of(str(source))
+
+
+@pytest.mark.parametrize("pattern", [TYPE, FUNCTION], ids=["types", "functions"])
+def test_a_name_is_defined_in_one_file(pattern: str) -> None:
+    """The same name must not mean two things in two files, even if no module contains both."""
+    files: dict[str, set[str]] = {}
+    for source, text in SOURCES.items():
+        for name in re.findall(pattern, text, re.MULTILINE):
+            files.setdefault(name, set()).add(source)
+    assert len(files) > 50 and {name: found for name, found in files.items() if len(found) > 1} == {}

@@ -128,7 +128,7 @@ cdef class Decoder(Conversion):
         return block
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        cdef tw_walk walk
+        cdef tw_row_reader walk
         memset(&walk, 0, sizeof(walk))
         walk.frame = frame
         with nogil:

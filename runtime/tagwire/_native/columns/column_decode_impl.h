@@ -7,10 +7,10 @@
 
 #include "columns/column_take_impl.h"
 
-static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at);
-static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at);
+static int tw_take_value(const tw_field *s, tw_row_reader *w, int64_t at);
+static int tw_take_struct(const tw_struct *s, tw_row_reader *w, int64_t at);
 
-static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size)
+static int tw_take_unknown(const tw_struct *s, tw_row_reader *w, int64_t tag, int64_t size)
 {
     tw_reader *r = &w->r;
     int error = 0;
@@ -33,7 +33,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
 }
 
 /* Read a tag section that isn't empty, or an optional buffer (KIP-482 draft). Store the defaults of absent fields. */
-static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
+static int tw_take_section(const tw_struct *s, tw_row_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;
     uint64_t seen = 0; /* one bit per known tag that has been read */
@@ -67,7 +67,7 @@ static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
     return error;
 }
 
-static inline int tw_take_items(const tw_struct *s, tw_walk *w, int64_t at)
+static inline int tw_take_items(const tw_struct *s, tw_row_reader *w, int64_t at)
 {
     tw_buffers *const buffers = w->frame->buffers;
     const uint8_t *p = w->r.p, *const end = w->r.end;
@@ -92,7 +92,7 @@ static inline int tw_take_items(const tw_struct *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-static int tw_take_fields(const tw_struct *s, tw_walk *w, int64_t at)
+static int tw_take_fields(const tw_struct *s, tw_row_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;
     int error = s->section == TW_OPTIONAL_BUFFER ? tw_take_section(s, w, at) : 0;
@@ -111,7 +111,7 @@ static int tw_take_fields(const tw_struct *s, tw_walk *w, int64_t at)
     return error;
 }
 
-static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
+static int tw_take_struct(const tw_struct *s, tw_row_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;
     const uint8_t *around = r->end;
@@ -133,7 +133,7 @@ static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
+static int tw_take_nested(const tw_field *s, tw_row_reader *w, int64_t at)
 {
     int present = tw_is_present(s, &w->r);
     if (present > 0)
@@ -143,7 +143,7 @@ static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
     return present;
 }
 
-static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t count)
+static int tw_take_elements(const tw_field *e, tw_row_reader *w, int64_t base, int64_t count)
 {
     int64_t width = tw_width[e->kind];
     int error = 0;
@@ -169,7 +169,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
 }
 
 /* Read an array that has no count. Its elements extend to r->end. */
-static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
+static int tw_take_to_end(const tw_field *s, tw_row_reader *w, int64_t at)
 {
     tw_frame *frame = w->frame;
     int32_t level = s->slot < 0 ? -1 : frame->columns[s->slot].inner;
@@ -191,7 +191,7 @@ static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
     return error;
 }
 
-static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
+static int tw_take_array(const tw_field *s, tw_row_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;
     tw_frame *frame = w->frame;
@@ -228,7 +228,7 @@ static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64
     return 0;
 }
 
-static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at)
+static int tw_take_value(const tw_field *s, tw_row_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;
     uint8_t *values = s->slot < 0 ? NULL : w->frame->buffers[s->slot].values;

@@ -24,7 +24,7 @@ static double tw_fresh_float(const tw_column *c)
 }
 
 /* Return 1 if a value is its field's default, 0 if not, or an error code. Floats are compared bit by bit. */
-static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
+static int tw_is_column_default(const tw_emitter *e, int32_t column, int64_t at)
 {
     const tw_column *c = e->columns + column;
     const tw_source *source = e->sources + column;
@@ -55,7 +55,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
         return error < 0 ? error : size == 0;
     case TW_SOURCE_STRUCT:
         for (int32_t child = column + 1; child < c->end; child = e->columns[child].end) {
-            int same = tw_is_default(e, child, at);
+            int same = tw_is_column_default(e, child, at);
             if (same != 1)
                 return same;
         }
@@ -72,7 +72,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
-        int same = s->missing[index].ignorable ? 1 : tw_is_default(e, s->missing[index].slot, at);
+        int same = s->missing[index].ignorable ? 1 : tw_is_column_default(e, s->missing[index].slot, at);
         if (same != 1)
             return same == 0 ? TW_REJECTED : same;
     }
@@ -161,7 +161,7 @@ static int tw_give_section(const tw_struct *s, tw_emitter *e, int64_t at)
         return TW_REJECTED;
     error = tw_source_elements(unknown, at, &from, &others);
     for (int32_t index = 0; index < s->tagged_count && error == 0; index++) {
-        int same = tw_is_default(e, s->tagged[index].slot, at);
+        int same = tw_is_column_default(e, s->tagged[index].slot, at);
         if (same < 0)
             return same;
         bits |= (uint64_t)!same << index;

@@ -13,7 +13,7 @@ static inline const tw_struct *tw_plan_of(const tw_conversion *d, int64_t row)
     return d->tables[version - d->low];
 }
 
-static inline int tw_decode_row(const tw_conversion *d, tw_walk *w, int64_t row)
+static inline int tw_decode_row(const tw_conversion *d, tw_row_reader *w, int64_t row)
 {
     const tw_struct *steps = tw_plan_of(d, row);
     tw_reader *r = &w->r;
@@ -45,7 +45,7 @@ static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t r
 }
 
 static inline int tw_convert_rows(
-    const tw_conversion *d, tw_frame *frame, tw_walk *w, tw_emitter *e, int64_t *row, int64_t count)
+    const tw_conversion *d, tw_frame *frame, tw_row_reader *w, tw_emitter *e, int64_t *row, int64_t count)
 {
     for (; *row < count; ++*row) {
         int error = 0;
@@ -67,7 +67,7 @@ static inline int tw_convert_rows(
     return 0;
 }
 
-int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count)
+int tw_decode_rows(const tw_conversion *d, tw_row_reader *w, int64_t *row, int64_t count)
 {
     return tw_convert_rows(d, w->frame, w, NULL, row, count);
 }

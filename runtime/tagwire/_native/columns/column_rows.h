@@ -7,7 +7,7 @@
 typedef struct {
     tw_reader r;
     tw_frame *frame;
-} tw_walk;
+} tw_row_reader;
 
 typedef struct {
     const tw_source *rows;
@@ -29,7 +29,7 @@ typedef struct {
 
 /* Convert the rows from `*row` up to `count`. Return 0 after the last row. If C can't convert a row, return an error
  * code, and set `*row` to its number; the frame then contains only earlier rows. */
-int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
+int tw_decode_rows(const tw_conversion *d, tw_row_reader *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 
 #endif

@@ -68,7 +68,7 @@ static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *va
     return 0;
 }
 
-static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_walk *w, uint8_t *values, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_row_reader *w, uint8_t *values, int64_t at)
 {
     uint64_t x;
     if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
@@ -84,7 +84,7 @@ static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_walk *w, uint8_t
     return 0;
 }
 
-static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
+static int tw_take_null(const tw_field *s, tw_row_reader *w, int64_t at)
 {
     if (!s->nullable)
         return TW_REJECTED;
@@ -114,7 +114,7 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
  *
  * `cursor` points to a copy of w->r.p in a local variable. The compiler would load w->r.p itself again after each store
  * into a column. */
-static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **cursor, int64_t at)
+static inline int tw_take_sized_at(const tw_field *s, tw_row_reader *w, const uint8_t **cursor, int64_t at)
 {
     const uint8_t *p = *cursor, *end = w->r.end;
     int64_t size;
@@ -141,7 +141,7 @@ static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t 
     return s->slot < 0 ? 0 : tw_put_bytes(w->frame, s->slot, at, p, size);
 }
 
-static TW_MAYBE_UNUSED int tw_take_sized(const tw_field *s, tw_walk *w, int64_t at)
+static TW_MAYBE_UNUSED int tw_take_sized(const tw_field *s, tw_row_reader *w, int64_t at)
 {
     const uint8_t *p = w->r.p;
     int error = tw_take_sized_at(s, w, &p, at);

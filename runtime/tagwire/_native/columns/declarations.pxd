@@ -92,7 +92,7 @@ cdef extern from "columns/column_source.h" nogil:
     int tw_source_elements(const tw_source *, int64_t, int64_t *, int64_t *)
 
 cdef extern from "columns/column_rows.h" nogil:
-    ctypedef struct tw_walk:
+    ctypedef struct tw_row_reader:
         tw_frame *frame
     ctypedef struct tw_conversion:
         const tw_source *rows
@@ -102,7 +102,7 @@ cdef extern from "columns/column_rows.h" nogil:
         int64_t bytes, elements, unknown_tags, unknown_tag_bytes
         int32_t value, error
         int nulls_bad, tried
-    int tw_decode_rows(const tw_conversion *, tw_walk *, int64_t *, int64_t)
+    int tw_decode_rows(const tw_conversion *, tw_row_reader *, int64_t *, int64_t)
     ctypedef struct tw_emitter:
         tw_frame *frame
         tw_buffers *out

@@ -101,7 +101,7 @@ static int tw_walk_header(tw_batches *b)
     w->r.start = w->r.p = b->data + b->position;
     w->r.end = b->data + b->size;
     w->r.trusted = 0;
-    error = tw_walk_struct(b->plan->header, b->plan->header_sinks, w, 0);
+    error = tw_walk_record_struct(b->plan->header, b->plan->header_sinks, w, 0);
     if (error < 0)
         return error;
     b->next = w->r.p - b->data;
@@ -131,7 +131,7 @@ static inline int tw_take_record(tw_batches *b, int64_t row)
     const tw_record_plan *plan = b->plan;
     tw_record_reader *w = &b->w;
     int error = plan->is_magic2 ? tw_take_magic2(plan->record, plan->sinks, w, row, b->has_attributes)
-                                : tw_walk_struct(plan->record, plan->sinks, w, row);
+                                : tw_walk_record_struct(plan->record, plan->sinks, w, row);
     if (TW_UNLIKELY(error < 0))
         return error;
     for (int32_t index = 0; index < plan->idle_count; index++)
@@ -150,7 +150,7 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
 /* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
  * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 %
  * slower. */
-static TW_NOINLINE int tw_take_records(tw_batches *b)
+static TW_NOINLINE int tw_read_batch_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
     tw_reader *r = &b->w.r;
@@ -226,7 +226,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     r->trusted = 0;
     while (r->p < r->end) {
         int is_first = r->p == p;
-        error = tw_walk_struct(plan->record, plan->no_sinks, &b->w, 0);
+        error = tw_walk_record_struct(plan->record, plan->no_sinks, &b->w, 0);
         if (error < 0)
             return error;
         if (is_first)
@@ -312,7 +312,7 @@ int tw_walk_batches(tw_batches *b)
     for (;;) {
         int halt = 0;
         if (b->is_open) {
-            halt = tw_take_records(b);
+            halt = tw_read_batch_records(b);
             if (halt)
                 return halt;
             tw_close_batch(b);

@@ -30,7 +30,7 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
 }
 
 /* Store nulls in the rows from `first` up to `end`. The column must contain numbers or bits. */
-static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
+static void tw_put_null_range(tw_frame *frame, int32_t column, int64_t first, int64_t end)
 {
     const tw_buffers *b = frame->buffers + column;
     size_t width = frame->columns[column].width;
@@ -50,7 +50,7 @@ static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c
     if (first == end)
         return 0;
     if (!tw_constant_value(c, slots, &x)) {
-        tw_put_nulls(frame, c->column, first, end);
+        tw_put_null_range(frame, c->column, first, end);
         return 0;
     }
     if (frame->columns[c->column].kind == TW_COLUMN_BITS) {

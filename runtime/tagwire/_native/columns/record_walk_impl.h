@@ -94,9 +94,9 @@ static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record
     return 0;
 }
 
-static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at);
+static int tw_walk_record_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at);
 
-static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t count)
+static int tw_walk_record_elements(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t count)
 {
     tw_reader *r = &w->r;
     tw_frame *frame = w->frame;
@@ -107,7 +107,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
         if (level >= 0)
             error = tw_reserve(frame, level, base + index + 1);
         if (error == 0)
-            error = tw_walk_struct(f->element->child, k->inner, w, base + index);
+            error = tw_walk_record_struct(f->element->child, k->inner, w, base + index);
         if (error < 0)
             return error;
         index++;
@@ -122,7 +122,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
 }
 
 /* Read an array of structs. If the array has no count, it extends to r->end. */
-static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+static int tw_walk_record_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
     tw_reader *r = &w->r;
@@ -134,12 +134,12 @@ static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *
         if (count < 0 || count > r->end - r->p || count * f->element->minimum > r->end - r->p)
             return TW_REJECTED;
     }
-    return tw_walk_elements(f, k, w, at, count);
+    return tw_walk_record_elements(f, k, w, at, count);
 }
 
-static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
+static inline int tw_walk_record_value(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
+    return f->kind == TW_ARRAY ? tw_walk_record_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
 /* Read a value whose size in bytes is stored in an earlier field. */
@@ -151,7 +151,7 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
     if (size < 0 || size > around - w->r.p)
         return TW_REJECTED;
     w->r.end = w->r.p + size;
-    error = tw_walk_value(f, k, w, at);
+    error = tw_walk_record_value(f, k, w, at);
     if (error == 0 && w->r.p != w->r.end)
         error = TW_REJECTED;
     w->r.end = around;
@@ -201,21 +201,21 @@ static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w
         return TW_REJECTED;
     if (framing->is_number)
         return tw_walk_number(f, k, w, at);
-    return framing->extent ? tw_walk_within(f, k, w, at) : tw_walk_value(f, k, w, at);
+    return framing->extent ? tw_walk_within(f, k, w, at) : tw_walk_record_value(f, k, w, at);
 }
 
 static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     int64_t x;
     if (!f->framing->is_number)
-        return tw_walk_value(f, k, w, at);
+        return tw_walk_record_value(f, k, w, at);
     if (tw_read_number(f, &w->r, &x) < 0)
         return TW_REJECTED;
     w->r.known[f->framing->keep] = x;
     return tw_sink_number(f->framing, k, w, at, x);
 }
 
-static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
+static int tw_walk_record_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
     for (Py_ssize_t index = 0; index < s->items_count; index++) {

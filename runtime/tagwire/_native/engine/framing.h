@@ -15,7 +15,7 @@
 #define TW_NOWHERE (-1)
 
 enum tw_shape { TW_OBJECT, TW_TUPLE, TW_DICT };
-enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
+enum tw_frame_role { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
 /* The condition under which encoding sets a bit (see tw_follow).
  *

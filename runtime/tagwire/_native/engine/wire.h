@@ -113,8 +113,7 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 #define TW_UVARINT_MAX 0x7FFFFFFF
 #define TW_NULL (-1)              /* the length that means null */
 #define TW_INVALID (-2)
-
-#define TW_PADDED (-2)
+#define TW_PADDED (-3)
 
 /* Read a varint of at most `size` bytes. Return 0 on success, -1 if the varint is invalid, or TW_PADDED if it is longer
  * than necessary. */

@@ -19,7 +19,7 @@ from records.declarations cimport (
     TW_SUM_BLOCK,
     tw_append_rows,
     tw_batch,
-    tw_column,
+    tw_arrow_column,
     tw_extended,
     tw_facts_of,
     tw_common_text,
@@ -193,7 +193,7 @@ cdef class Rows:
         self.bytes(&self.rows.header_values, count, values)
         return 0
 
-    cdef int bytes(self, tw_column *column, int64_t count, object buffers) except -1:
+    cdef int bytes(self, tw_arrow_column *column, int64_t count, object buffers) except -1:
         if buffers is None:
             return 0
         valid, ends, data, first = buffers
@@ -202,7 +202,7 @@ cdef class Rows:
         column.data = <const uint8_t *>self.held(data, column.ends[column.first + count] if count else 0)
         return 0
 
-    cdef int ends(self, tw_column *column, int64_t count, object ends) except -1:
+    cdef int ends(self, tw_arrow_column *column, int64_t count, object ends) except -1:
         cdef int64_t row
         column.ends = <const int32_t *>self.held(ends, (column.first + count + 1) * sizeof(int32_t) if count else 0)
         for row in range(column.first, column.first + count):
@@ -210,7 +210,7 @@ cdef class Rows:
                 raise ValueError(f"row {row - column.first}: expected offsets of 0 or more that never decrease, got {column.ends[row]} and {column.ends[row + 1]}")
         return 0
 
-    cdef int numbers(self, tw_column *column, object buffers) except -1:
+    cdef int numbers(self, tw_arrow_column *column, object buffers) except -1:
         if buffers is None:
             return 0
         valid, numbers, first = buffers
@@ -218,7 +218,7 @@ cdef class Rows:
         column.numbers = <const int64_t *>self.held(numbers, (column.first + self.count) * sizeof(int64_t))
         return 0
 
-    cdef int set_range(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
+    cdef int set_range(self, tw_arrow_column *column, int64_t count, object valid, int64_t first) except -1:
         if first < 0 or count < 0 or first > (INT64_MAX >> 4) - count:
             raise ValueError(f"invalid range of rows: first row {first}, row count {count}")
         column.first = first

@@ -39,14 +39,14 @@ cdef extern from "records/rebatch.h" nogil:
     bint tw_take_records(tw_run *, tw_batch *, const uint8_t *, int64_t, int64_t, int64_t *)
 
 cdef extern from "records/rows.h" nogil:
-    ctypedef struct tw_column:
+    ctypedef struct tw_arrow_column:
         const uint8_t *valid
         int64_t first
         const int32_t *ends
         const uint8_t *data
         const int64_t *numbers
     ctypedef struct tw_rows:
-        tw_column keys, values, timestamps, offsets, headers, header_keys, header_values
+        tw_arrow_column keys, values, timestamps, offsets, headers, header_keys, header_values
         int64_t next_offset
         uint64_t content
     bint tw_append_rows(tw_run *, tw_rows *, int64_t *, int64_t, int64_t, int64_t)

@@ -73,7 +73,7 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
 
 /* Write a key or value as text, or as hex in angle brackets if it contains control characters. Return the end of the
  * output, or NULL if Python must write the value. */
-static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
+static char *tw_put_text_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";
     int is_plain = 1;
@@ -107,10 +107,10 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     for (int64_t all = headers.count; headers.count > 0;) {
         if (headers.count < all)
             out = TW_LETTERS(out, ", ");
-        if (!tw_next_magic2_header(&headers, &header) || (out = tw_put_cell(out, header.key, header.key_size)) == NULL)
+        if (!tw_next_magic2_header(&headers, &header) || (out = tw_put_text_cell(out, header.key, header.key_size)) == NULL)
             return NULL;
         *out++ = '=';
-        out = tw_put_cell(out, header.value, header.value_size);
+        out = tw_put_text_cell(out, header.value, header.value_size);
         if (out == NULL)
             return NULL;
     }
@@ -119,7 +119,7 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 
 /* Write the next record as tab-separated text: offset, timestamp, key, value, headers and attributes. Return 1,
  * or 0 if Python must write the line (see tw_write_line). */
-static int tw_write_text(tw_output *to, tw_batch *batch, tw_common_text common)
+static int tw_write_text_line(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;
     int64_t offset, timestamp;
@@ -134,10 +134,10 @@ static int tw_write_text(tw_output *to, tw_batch *batch, tw_common_text common)
     *out++ = '\t';
     out = tw_put_digits(out, timestamp);
     *out++ = '\t';
-    if ((out = tw_put_cell(out, record.key, record.key_size)) == NULL)
+    if ((out = tw_put_text_cell(out, record.key, record.key_size)) == NULL)
         return 0;
     *out++ = '\t';
-    if ((out = tw_put_cell(out, record.value, record.value_size)) == NULL)
+    if ((out = tw_put_text_cell(out, record.value, record.value_size)) == NULL)
         return 0;
     *out++ = '\t';
     if ((out = tw_put_text_headers(out, record.headers)) == NULL)
@@ -163,6 +163,6 @@ static int tw_write_text(tw_output *to, tw_batch *batch, tw_common_text common)
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_common_text common, size_t most)
 {
     while (batch->left > 0 && out->size < most)
-        if (!(common.is_text ? tw_write_text(out, batch, common) : tw_write_line(out, batch, common)))
+        if (!(common.is_text ? tw_write_text_line(out, batch, common) : tw_write_line(out, batch, common)))
             return;
 }

@@ -7,7 +7,7 @@ static tw_crc32c_tables tw_tables; /* filled once, when the module is loaded */
 
 void tw_prepare_rows(void) { tw_crc32c_prepare(&tw_tables); }
 
-static int tw_is_null(const tw_column *column, int64_t row)
+static int tw_is_null(const tw_arrow_column *column, int64_t row)
 {
     int64_t at = column->first + row;
     return (column->ends == NULL && column->numbers == NULL) ||
@@ -15,7 +15,7 @@ static int tw_is_null(const tw_column *column, int64_t row)
 }
 
 /* Return the size of a row's bytes value, and set `data` to its start. Return -1 for null. */
-static int64_t tw_bytes_at(const tw_column *column, int64_t row, const uint8_t **data)
+static int64_t tw_arrow_bytes_at(const tw_arrow_column *column, int64_t row, const uint8_t **data)
 {
     const int32_t *ends;
     if (tw_is_null(column, row))
@@ -44,12 +44,12 @@ static int64_t tw_headers_width(const tw_rows *rows, int64_t start, int64_t stop
     int64_t size = tw_varint_width(tw_to_zigzag(stop - start));
     const uint8_t *data;
     for (; start < stop; start++)
-        size += tw_width_of(tw_bytes_at(&rows->header_keys, start, &data)) +
-                tw_width_of(tw_bytes_at(&rows->header_values, start, &data));
+        size += tw_width_of(tw_arrow_bytes_at(&rows->header_keys, start, &data)) +
+                tw_width_of(tw_arrow_bytes_at(&rows->header_values, start, &data));
     return size;
 }
 
-static uint8_t *tw_put_bytes(uint8_t *p, const uint8_t *data, int64_t size)
+static uint8_t *tw_put_arrow_bytes(uint8_t *p, const uint8_t *data, int64_t size)
 {
     p = tw_put_varint(p, tw_to_zigzag(size));
     if (size <= 0)
@@ -59,7 +59,7 @@ static uint8_t *tw_put_bytes(uint8_t *p, const uint8_t *data, int64_t size)
 }
 
 /* Return a row's timestamp in milliseconds, rounded down, or -1 for null. */
-static int64_t tw_timestamp_at(const tw_column *column, int64_t row)
+static int64_t tw_timestamp_at(const tw_arrow_column *column, int64_t row)
 {
     int64_t micros, millis;
     if (tw_is_null(column, row))
@@ -69,18 +69,18 @@ static int64_t tw_timestamp_at(const tw_column *column, int64_t row)
     return millis * 1000 > micros ? millis - 1 : millis;
 }
 
-static uint8_t *tw_put_column(uint8_t *p, const tw_column *column, int64_t row)
+static uint8_t *tw_put_column(uint8_t *p, const tw_arrow_column *column, int64_t row)
 {
     const uint8_t *data = NULL;
-    int64_t size = tw_bytes_at(column, row, &data);
-    return tw_put_bytes(p, data, size);
+    int64_t size = tw_arrow_bytes_at(column, row, &data);
+    return tw_put_arrow_bytes(p, data, size);
 }
 
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records)
 {
     for (; *row < stop && (run->count == 0 || run->count < most_records); ++*row) {
         const uint8_t *data;
-        int64_t size = tw_width_of(tw_bytes_at(&rows->keys, *row, &data)) + tw_width_of(tw_bytes_at(&rows->values, *row, &data));
+        int64_t size = tw_width_of(tw_arrow_bytes_at(&rows->keys, *row, &data)) + tw_width_of(tw_arrow_bytes_at(&rows->values, *row, &data));
         int64_t offset = rows->next_offset, header, last;
         uint8_t *body, *p;
         int taken;

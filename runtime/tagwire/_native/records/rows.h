@@ -11,13 +11,13 @@ typedef struct {
     const int32_t *ends;    /* for bytes columns: where each row begins in `data`, and the end of the last row */
     const uint8_t *data;    /* for bytes columns: the bytes of all rows, one after another */
     const int64_t *numbers; /* for number columns: the values. All rows are null if `numbers` and `ends` are NULL */
-} tw_column;
+} tw_arrow_column;
 
 typedef struct {
     /* Timestamps are in microseconds. If there are no offsets, rows are numbered starting at next_offset. */
-    tw_column keys, values, timestamps, offsets;
-    tw_column headers;      /* `ends`: indexes into header_keys and header_values */
-    tw_column header_keys, header_values;
+    tw_arrow_column keys, values, timestamps, offsets;
+    tw_arrow_column headers;      /* `ends`: indexes into header_keys and header_values */
+    tw_arrow_column header_keys, header_values;
     int64_t next_offset;    /* the lowest offset that the next row may have */
     uint64_t content;       /* sum of the CRC-32C checksums of each record's encoded key, value and headers */
 } tw_rows;
