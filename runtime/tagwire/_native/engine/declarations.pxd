@@ -18,6 +18,8 @@ cdef extern from "engine/values.h":
 
 cdef extern from "engine/decode.h":
     PyObject *tw_read_message(const tw_struct *, tw_reader *)
+    PyObject *tw_read_framed(const tw_struct *, tw_reader *)
+    PyObject *tw_read_again(const tw_struct *, tw_reader *, PyObject *)
 
 cdef extern from "engine/spans.h":
     ctypedef struct tw_spans:
@@ -40,6 +42,7 @@ cdef extern from "engine/walk.h":
 
 cdef extern from "engine/encode.h":
     int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
+    int tw_write_framed(const tw_struct *, PyObject *, tw_writer *)
     int64_t tw_written(const tw_writer *)
     PyObject *tw_finish(tw_writer *)
     int tw_put(tw_writer *, const void *, Py_ssize_t)
@@ -51,13 +54,6 @@ cdef extern from "engine/measure.h":
 
 cdef extern from "engine/number_reading.h":
     void tw_choose_fast_paths(const tw_struct *)
-
-cdef extern from "engine/framed_decode.h":
-    PyObject *tw_read_framed(const tw_struct *, tw_reader *)
-    PyObject *tw_read_again(const tw_struct *, tw_reader *, PyObject *)
-
-cdef extern from "engine/framed_encode.h":
-    int tw_write_framed(const tw_struct *, PyObject *, tw_writer *)
 
 cdef extern from "engine/choice.h":
     enum:

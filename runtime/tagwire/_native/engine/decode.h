@@ -302,6 +302,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* uses the functions above */
+#include "engine/framed_decode_impl.h" /* uses the functions above */
 
 #endif

@@ -266,8 +266,8 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* These headers use the functions above. */
-#include "engine/encode_tags.h"
-#include "engine/framed_encode.h"
+/* These parts use the functions above. */
+#include "engine/encode_tags_impl.h"
+#include "engine/framed_encode_impl.h"
 
 #endif

@@ -4,7 +4,7 @@
 #define TAGWIRE_FRAMED_NUMBERS_H
 
 #include "engine/values.h"
-#include "engine/framed_decode.h"
+#include "engine/decode.h"
 
 /* Write a number at `p`; the caller has made room. Return its width in bytes, or -1 if the number is out of range. */
 static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)

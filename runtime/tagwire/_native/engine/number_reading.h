@@ -1,6 +1,6 @@
 /* Read and check the numbers and lengths of record formats, without creating Python objects.
  *
- * framed_decode.h uses these functions to read objects, and record_walk_impl.h and magic2_impl.h use them to read
+ * framed_decode_impl.h uses these functions to read objects, and record_walk_impl.h and magic2_impl.h use them to read
  * columns. Functions return -1 for invalid bytes. */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H

@@ -4,10 +4,9 @@
  * Messages don't need the extra checks, so they have their own decoding loop in decode.h. Structs are decoded to
  * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error.
  */
-#ifndef TAGWIRE_FRAMED_DECODE_H
-#define TAGWIRE_FRAMED_DECODE_H
+#ifndef TAGWIRE_FRAMED_DECODE_IMPL_H
+#define TAGWIRE_FRAMED_DECODE_IMPL_H
 
-#include "engine/decode.h"
 #include "engine/number_reading.h"
 
 /* The next two functions are defined in framing.pxi. They set an exception if they fail. */

@@ -1,13 +1,12 @@
-/* Encode structs of record formats, which framed_decode.h decodes.
+/* Encode structs of record formats, which framed_decode_impl.h decodes.
  *
  * The writer leaves gaps for lengths and checksums, which objects don't store. When the struct is complete, the writer
  * fills the last gap first, because a length or checksum depends on the bytes after it. References from slots are
  * borrowed, as in encode.h.
  */
-#ifndef TAGWIRE_FRAMED_ENCODE_H
-#define TAGWIRE_FRAMED_ENCODE_H
+#ifndef TAGWIRE_FRAMED_ENCODE_IMPL_H
+#define TAGWIRE_FRAMED_ENCODE_IMPL_H
 
-#include "engine/encode.h"
 #include "engine/framed_numbers.h"
 
 /* The next three functions are defined in framing.pxi. They set an exception if they fail. */

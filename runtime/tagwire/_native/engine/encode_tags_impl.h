@@ -1,8 +1,6 @@
 /* Write tagged fields in tag order, each preceded by its tag and size. */
-#ifndef TAGWIRE_ENCODE_TAGS_H
-#define TAGWIRE_ENCODE_TAGS_H
-
-#include "engine/encode.h"
+#ifndef TAGWIRE_ENCODE_TAGS_IMPL_H
+#define TAGWIRE_ENCODE_TAGS_IMPL_H
 
 /* Set a bit in `bits` for each tagged field that must be written because its value differs from its default. Return the
  * number of such fields, or -1 for an error. */
