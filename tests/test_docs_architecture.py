@@ -47,6 +47,7 @@ FILE = re.compile(r"(?<![\w./*<{@-])((?:[\w.-]+/)*[\w-]+\.(?:py|pyx|pxi|pyi|h|c|
 PROSE = {
     ".md": re.compile(r"`([^`\n]+)`"),
     ".py": re.compile(r'(?s:""".*?""")|#[^\n]*'),
+    ".sh": re.compile(r"tests/\S+"),
     **dict.fromkeys((".pyx", ".pxi", ".h", ".c"), re.compile(r"(?s:/\*.*?\*/)")),
 }
 OF_OTHERS = {"Python.h", "malloc.h", "pyproject.toml"}

@@ -1,6 +1,6 @@
 """Compare the native engine with the interpreter on many damaged inputs. Both must raise equal errors.
 
-    python tests/support/fuzz_errors.py --count 20000000 --seed 20
+    PYTHONPATH=tests python tests/support/fuzz_errors.py --count 20000000 --seed 20
 
 Unlike `make fuzz`, this program is not guided by coverage and compares decoding only, so it tries about 10,000 inputs
 per second. The inputs are damaged samples of all message versions of Kafka and of KIP-482's draft. One in eight inputs

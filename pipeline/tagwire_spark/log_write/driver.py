@@ -40,7 +40,7 @@ from tagwire_spark.log_write.micro_batch import (
     noted,
     reject_table,
 )
-from tagwire_spark.log_write.staged_segments import StagedSegment, numbered
+from tagwire_spark.log_write.staged_segments import StagedSegment, renumber
 from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
 
@@ -188,6 +188,7 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
+        self.failure: PipelineError | None = None
         for segment in sorted(self.segments, key=_order):  # segments without offsets stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
@@ -203,7 +204,7 @@ class _Commit:
         for name, found in self.logs.items():
             end = ends.get(name)
             if found[0].is_numbered:
-                self.logs[name] = numbered(self.folder, end or 0, found)
+                self._renumber(found, end or 0)
             elif end is not None:
                 _check_end(self._existing(name), end, found[0])
         removes: list[str] = []
@@ -215,6 +216,16 @@ class _Commit:
         facts = {name: _facts(found) for name, found in self.logs.items()}
         batches = {} if self.batch is None else noted(self.batch, self.segments)
         return Change(tuple(moves), tuple(removes), facts, batches)
+
+    def _renumber(self, found: list[StagedSegment], end: int) -> None:
+        """Renumber segments. After an error, their offsets are unknown, so another attempt raises the error again."""
+        if self.failure is not None:
+            raise self.failure
+        try:
+            renumber(self.folder, end, found)
+        except PipelineError as error:
+            self.failure = error
+            raise
 
     def _existing(self, name: str) -> ExistingLog:
         return ExistingLog(self.job.root, name, self.job.storage)

@@ -177,14 +177,15 @@ def offset_positions_file(segment: Path) -> Path:
     return segment.with_name(f"places-{segment.stem}")
 
 
-def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Renumber a partition's segments to begin at offset `end`. Raises PipelineError if that is impossible."""
-    moved = []
-    for segment in found:
+def renumber(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> None:
+    """Renumber a partition's segments in place, to begin at offset `end`. Raises PipelineError if that fails.
+
+    After an error, a segment's file may have new offsets, although `found` has the old ones.
+    """
+    for number, segment in enumerate(found):
         with folder.rejected():
-            moved.append(_moved(folder, segment, end - segment.base_offset))
-        end = moved[-1].end_offset
-    return moved
+            found[number] = _moved(folder, segment, end - segment.base_offset)
+        end = found[number].end_offset
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":

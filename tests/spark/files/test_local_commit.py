@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from written_logs import arrow_rows, columns, job, table
 
+from tagwire.log import whole_folder
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit, local_commit, local_moves
 from tagwire_spark.files.commit_folder import manifest_name
@@ -336,6 +337,26 @@ def test_reader_that_lists_the_files_during_an_overwrite_that_fails(
         pass
     with commit.unchanged_since(str(tmp_path), commit.settled_number(str(tmp_path), NO_OPTIONS), NO_OPTIONS):
         assert rows(tmp_path) == {"t-0": [b"old"]}
+
+
+def test_segment_is_not_renumbered_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If an edited segment can't be flushed, and another write is committed meanwhile, the write must fail."""
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    other, its_messages = staged(tmp_path, b"other", "t")
+    writer, messages = staged(tmp_path, b"new", "t")
+    job(tmp_path, table(("t", 0, b"second"), schema=COLUMNS))  # now the offsets of both writers have to change
+    on_disk = whole_folder.on_disk
+
+    def fails(path: Path) -> None:
+        monkeypatch.setattr(local_commit, "on_disk", on_disk)
+        other.commit(its_messages)
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr(local_commit, "on_disk", fails)
+    with pytest.raises(PipelineError, match="Input/output error"):
+        writer.commit(messages)
+    writer.abort(messages)
+    assert rows(tmp_path) == {"t-0": [b"old", b"second", b"other"]}
 
 
 def test_two_failures_while_a_commit_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
