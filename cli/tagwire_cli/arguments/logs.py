@@ -13,7 +13,6 @@ import click
 
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.options import option_group
-from tagwire_cli.input.files import open_input
 from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.paths import InputPath, reject_pipe
 
@@ -188,9 +187,13 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 def _reject_others(path: Path) -> None:
     from tagwire.captures import capture_kind
     from tagwire.log import LogPathError
+    from tagwire.log.errors import unreadable
 
-    with open_input(str(path)) as file:
-        start = file.read(4096)
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096)
+    except OSError as error:
+        raise unreadable(path, error) from None
     if kind := capture_kind(start):
         found = "a network capture" if kind == "network capture" else kind
         raise LogPathError(f"{path}: expected a log segment, got {found}; read the file with `tagwire explain {path}`")
