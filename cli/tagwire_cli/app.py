@@ -123,7 +123,7 @@ class _Commands(CommandTable):
             try:
                 return super().main(*args, **extra)
             finally:
-                if sys.stdout is not None:  # it is None if it was closed before Python started
+                if sys.stdout is not None and not sys.stdout.closed:  # None: it was closed before Python started
                     sys.stdout.flush()
         except OSError as error:
             reason = error.strerror or error
