@@ -175,7 +175,7 @@ def nodes():
 Partition()
 print(Partition(leader_id=7, replica_nodes=nodes()))
 """
-    environment = os.environ | {"PYTHONMALLOC": "debug"}  # overwrites freed memory
+    environment = os.environ | {"PYTHONMALLOC": "debug", "TAGWIRE_ENGINE": "native"}  # debug overwrites freed memory
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (
         0,
