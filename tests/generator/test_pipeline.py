@@ -252,8 +252,8 @@ def test_a_run_from_the_cache_loads_no_heavy_library(spec_set: SpecSet) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked from the patched process")
 def test_workers_end_with_a_process_that_is_killed() -> None:
     program = (
-        "import time; from multiprocessing import set_start_method; from tagwire_generator import pipeline\n"
-        "def make(task): print(task, flush=True); time.sleep(60)\n"
+        "import os, time; from multiprocessing import set_start_method; from tagwire_generator import pipeline\n"
+        "def make(task): os.write(1, b'%d\\n' % task); time.sleep(60)\n"
         "set_start_method('fork'); pipeline._make = make; list(pipeline._make_all(range(50), 2))"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
