@@ -1,38 +1,16 @@
-"""Test mock peers without sockets: which requests a script answers, and the bytes of the responses.
+"""Test mock peers without sockets: which requests a script answers, and the bytes of the responses."""
 
-A frame consists of its size, a header and a body. The header is a correlation ID and, in flexible versions, a zero byte
-for "no tagged fields".
-"""
-
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from peer_frames import BEAT, OK, answer, framed
 
 import tagwire_messages as kafka
-from tagwire import Limits, Message, UnknownMessageError
-from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, PeerError, Received, Send
+from tagwire import Limits, UnknownMessageError
+from tagwire.testing.peer import Close, MockPeer, PeerError, Received, Send
 from tagwire_messages.api_versions_response import ApiVersion
 
-BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
-OK = kafka.HeartbeatResponse()
 ASKING = kafka.ApiVersionsRequest(client_software_name="test", client_software_version="1")
-
-
-def framed(message: Message, version: int, correlation_id: int = 7) -> bytes:
-    frame = kafka.registry.encode_request(message, version, correlation_id=correlation_id)
-    return len(frame).to_bytes(4, "big") + frame
-
-
-def sent(actions: Iterable[Action]) -> bytes:
-    return b"".join(action.data for action in actions if isinstance(action, Send))
-
-
-def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    data = sent(connection.receive_data(framed(message, version)))
-    assert int.from_bytes(data[:4], "big") == len(data) - 4
-    assert message.API_KEY is not None
-    return kafka.registry.decode_response(data[4:], message.API_KEY, version).message
 
 
 @pytest.fixture

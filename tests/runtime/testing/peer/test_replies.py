@@ -1,37 +1,14 @@
-"""Test mock peers without sockets: which requests a script answers, and the bytes of the responses.
+"""Test the replies of mock peers without sockets: their order, delays and faults."""
 
-A frame consists of its size, a header and a body. The header is a correlation ID and, in flexible versions, a zero byte
-for "no tagged fields".
-"""
-
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from peer_frames import BEAT, OK, answer, framed
 
 import tagwire_messages as kafka
-from tagwire import EncodeError, Message
-from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, PeerError, Reply, Send, Wait
-
-BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
-OK = kafka.HeartbeatResponse()
-
-
-def framed(message: Message, version: int, correlation_id: int = 7) -> bytes:
-    frame = kafka.registry.encode_request(message, version, correlation_id=correlation_id)
-    return len(frame).to_bytes(4, "big") + frame
-
-
-def sent(actions: Iterable[Action]) -> bytes:
-    return b"".join(action.data for action in actions if isinstance(action, Send))
-
-
-def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    data = sent(connection.receive_data(framed(message, version)))
-    assert int.from_bytes(data[:4], "big") == len(data) - 4
-    assert message.API_KEY is not None
-    return kafka.registry.decode_response(data[4:], message.API_KEY, version).message
+from tagwire import EncodeError
+from tagwire.testing.peer import Action, Close, MockPeer, PeerError, Reply, Send, Wait
 
 
 @pytest.fixture
