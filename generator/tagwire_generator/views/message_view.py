@@ -18,7 +18,7 @@ from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions, named_type, value_facts
 
-__all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
+__all__ = ["MessageView", "RowView", "WireField", "WireFieldType", "WireStruct", "WireVersion", "message_view"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RowView:
 
 
 @dataclass(frozen=True)
-class WireType:
+class WireFieldType:
     """Template data for the wire format of a type."""
 
     shape: str
@@ -55,7 +55,7 @@ class WireType:
     width: int
     length: str
     nullable: bool
-    element: "WireType | None" = None
+    element: "WireFieldType | None" = None
     struct: "WireStruct | None" = None
 
 
@@ -66,7 +66,7 @@ class WireField:
     name: str
     path: str
     tag: str
-    type: WireType
+    type: WireFieldType
     union: str
 
 
@@ -200,17 +200,17 @@ def _field(item: Item, outer: str, union: str = "") -> WireField:
     return WireField(item.name, path, "" if item.tag is None else str(item.tag), _type(item.type, path), union)
 
 
-def _type(type: Type, path: str) -> WireType:
+def _type(type: Type, path: str) -> WireFieldType:
     if isinstance(type, Fixed):
-        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
+        return WireFieldType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
     if isinstance(type, NullableFixed):
-        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
+        return WireFieldType("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
     if isinstance(type, Sized):
         length = type.length.name if type.length else ""
-        return WireType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)
+        return WireFieldType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)
     if isinstance(type, Array):
         length = type.length.name if type.length else ""
-        return WireType("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
+        return WireFieldType("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
     assert isinstance(type, Nested)  # only record formats have other types
     struct = _struct(type.struct, f"{path}.")
-    return WireType("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)
+    return WireFieldType("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)

@@ -60,7 +60,7 @@ class ScriptError(TagwireError):
     """Raised for a script with errors. Each line of the message has one error and its position."""
 
 
-class Position(NamedTuple):
+class YamlPosition(NamedTuple):
     """A line and a column. Both count from 1."""
 
     line: int
@@ -73,9 +73,9 @@ class Tree:
     def __init__(self, file: str) -> None:
         self.file = file
         self.data: Any = None
-        self.values: dict[Steps, Position] = {}
-        self.keys: dict[Steps, Position] = {}
-        self.errors: list[tuple[Position, str]] = []
+        self.values: dict[Steps, YamlPosition] = {}
+        self.keys: dict[Steps, YamlPosition] = {}
+        self.errors: list[tuple[YamlPosition, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
         """Add an error at a value or, with `of_key`, at its key. If the value is missing, use its parent's position."""
@@ -223,5 +223,5 @@ def _joined_surrogates(text: str) -> str | None:
         return None
 
 
-def _position(node: Any) -> Position:
-    return Position(node.start_mark.line + 1, node.start_mark.column + 1)
+def _position(node: Any) -> YamlPosition:
+    return YamlPosition(node.start_mark.line + 1, node.start_mark.column + 1)
