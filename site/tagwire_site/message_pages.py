@@ -25,7 +25,7 @@ from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs
 from tagwire_generator.reading.spec import read_data
-from tagwire_generator.views.message_view import MessageView, WireField, WireStruct, WireType, message_view
+from tagwire_generator.views.message_view import MessageView, WireField, WireFieldType, WireStruct, message_view
 from tagwire_site.rendering import ROOT, render
 from tagwire_site.trees import Sample, samples_json
 
@@ -117,7 +117,7 @@ def _cell(field: WireField | None) -> Cell:
     return Cell("○" if field.type.nullable else "●", words, "nullable" if field.type.nullable else "present")
 
 
-def wire_text(type: WireType) -> str:
+def wire_text(type: WireFieldType) -> str:
     """Format a wire type as in the output of `tagwire show`."""
     words = f"{'nullable ' if type.nullable else ''}{type.length + ' ' if type.length else ''}"
     return f"{words}[]{wire_text(type.element)}" if type.element else f"{words}{type.type}"
