@@ -7,6 +7,8 @@ from click.testing import CliRunner
 from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
 from network_packets import Segment, pcap
+from release_jars import jar
+from spec_projects import change_before_write, make_project, read_tree
 
 from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
@@ -65,6 +67,43 @@ def test_a_dash_is_standard_input_or_wrong_usage(line: str, tmp_path: Path) -> N
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert "No such file" not in done.stderr
     assert "can't be standard input" not in done.stderr or done.exit_code == 2
+
+
+REWRITERS = """\
+message_specs/PingRequest.json: add-version PingRequest
+message_specs/PingRequest.json: add-field PingRequest --field Rack --type string
+message_specs/PingRequest.json: fmt message_specs/PingRequest.json
+message_specs/clients/PingRequest.json: import kafka-clients-9.1.0.jar --output message_specs
+message_specs/PingRequest.json: draft-version drafts --output message_specs
+drafts/PingRequest.json: draft-version drafts --in-place
+lock.json: lock message_specs --file lock.json
+pyproject.toml: init pongs
+"""
+"""A command line for each command that changes its user's files, and one of these files."""
+
+
+@pytest.mark.parametrize("line", REWRITERS.splitlines())
+def test_a_change_of_another_process_is_not_overwritten(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, _, words = line.partition(": ")
+    if file == "pyproject.toml":
+        Path(file).write_text("[project]\n")
+    else:
+        make_project(tmp_path)
+        specs = {path.name: path.read_text() for path in sorted(Path("message_specs").iterdir())}
+        Path("drafts").mkdir()
+        for name, text in specs.items():
+            (Path("drafts") / name).write_text(text.replace('"1+"', '"none"'))
+        jar(tmp_path, {f"common/message/{name}": text for name, text in specs.items()}, "kafka-clients-9.1.0.jar")
+        if "--output message_specs" in line:
+            Path("message_specs").rename("old")
+    before = read_tree(tmp_path)
+    change_before_write(Path(file), monkeypatch)
+    error = f"{file} was changed by another process in the meantime and is not overwritten; run the command again"
+    assert error in tagwire_result(*words.split(), code=1).stderr
+    assert read_tree(tmp_path) == before | {file: b"changed"}
 
 
 def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,19 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-__all__ = ["PACKAGE", "commit", "edit_spec", "git", "make_project", "read_tree", "spec", "write_spec"]
+__all__ = [
+    "PACKAGE",
+    "change_before_write",
+    "commit",
+    "edit_spec",
+    "git",
+    "make_project",
+    "read_tree",
+    "spec",
+    "write_spec",
+]
 
 PACKAGE = Path("src/pings")
 """The folder of the generated package in the project."""
@@ -53,6 +64,16 @@ def make_project(root: Path) -> Path:
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")
     return root
+
+
+def change_before_write(path: Path, monkeypatch: Any) -> None:
+    """Write "changed" to a file when a command begins to write its output, as another process could."""
+
+    def name() -> Any:
+        path.write_text("changed", encoding="utf-8")
+        return uuid4()
+
+    monkeypatch.setattr("tagwire_generator.project.output.uuid4", name)
 
 
 def git(folder: Path, *words: str) -> None:

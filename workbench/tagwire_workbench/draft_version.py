@@ -26,7 +26,7 @@ from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.output import has_text, write_all
+from tagwire_generator.project.output import contents_of, has_text, write_all
 from tagwire_generator.project.spec_files import find_specs, spec_data
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.spec import read_data, read_spec
@@ -81,12 +81,14 @@ class DraftPlan:
     drafts: tuple[Draft, ...]
     changed: dict[Path, str]
     """The new content of each file that changes."""
+    before: dict[Path, bytes | None]
+    """The content of the files to write before the specs were read, or None for new files."""
     stale: tuple[Path, ...]
     """Specs in the output folders that aren't part of the plan. They are left unchanged."""
 
     def apply(self) -> None:
-        """Write the files. Raises OutputError if a file can't be written."""
-        write_all(self.changed)
+        """Write the files. Raises OutputError if a file can't be written, or was changed in the meantime."""
+        write_all(self.changed, self.before)
 
     def __str__(self) -> str:
         lines = [str(draft) for draft in self.drafts]
@@ -140,6 +142,7 @@ def plan_drafts(
     is_in_place = _is_in_place(folder, target)
     if only_new and is_in_place:
         raise SpecError(f"{folder}: the drafts would replace all existing versions; choose another output folder")
+    before = contents_of(target / each.component / each.path.name for each in find_specs(folder))
     sources = _sources(folder, options)
     cuts = _cuts(sources)
     drafts: list[Draft] = []
@@ -152,7 +155,7 @@ def plan_drafts(
         # Check the draft, because its new version may break rules that didn't apply to the old versions.
         problems += _problems(drafts[-1], options)
     _reject(problems)
-    plan = _plan(drafts)
+    plan = _plan(drafts, before)
     _reject_losses(plan, is_in_place=is_in_place, options=options, released=released)
     return plan
 
@@ -312,7 +315,7 @@ def _reject(problems: Iterable[Problem]) -> None:
         raise spec_error(errors)
 
 
-def _plan(drafts: Sequence[Draft]) -> DraftPlan:
+def _plan(drafts: Sequence[Draft], before: dict[Path, bytes | None]) -> DraftPlan:
     files = {draft.path: draft.text for draft in drafts if draft.path is not None}
     try:
         present = [path for folder in sorted({path.parent for path in files}) for path in sorted(folder.glob("*.json"))]
@@ -320,4 +323,4 @@ def _plan(drafts: Sequence[Draft]) -> DraftPlan:
         raise SpecError(f"{error.filename} can't be read: {error.strerror}", file=str(error.filename)) from None
     known = {*files, *(draft.source for draft in drafts)}
     changed = {path: text for path, text in files.items() if not has_text(path, text)}
-    return DraftPlan(tuple(drafts), changed, tuple(path for path in present if path not in known))
+    return DraftPlan(tuple(drafts), changed, before, tuple(path for path in present if path not in known))

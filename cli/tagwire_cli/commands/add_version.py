@@ -127,7 +127,7 @@ def _edit(
         released=released_in(settings, path.parent if spec_set is None else spec_set.specs, revision),
     )
     if not dry_run:
-        write_all(plan.contents)
+        write_all(plan.contents, plan.before)
     _tell(plan, field, dry_run=dry_run)
 
 

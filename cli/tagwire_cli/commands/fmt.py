@@ -53,7 +53,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
             formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=options)
             formatted = formatted.replace("\n", line_end)
             if name != STDIN and formatted != text and not (check or diff):
-                write_all({Path(name): formatted})
+                write_all({Path(name): formatted}, {Path(name): text.encode()})
         except (SpecError, OutputError) as error:
             failed += 1
             print_error(error)

@@ -29,16 +29,17 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
       tagwire init pings protocols/pings    write them into protocols/pings
       tagwire init pings --no-headers
     """
-    from tagwire_generator.editing.new_project import HOOKS, NewProjectError, new_project
-    from tagwire_generator.project.output import write_all
+    from tagwire_generator.editing.new_project import HOOKS, SETTINGS, NewProjectError, new_project
+    from tagwire_generator.project.output import contents_of, write_all
 
+    before = contents_of([folder / SETTINGS])
     try:
         project = new_project(name, folder, headers=not no_headers)
     except NewProjectError as error:
         raise click.UsageError(str(error)) from None
     contents = {folder / path: text for path, text in sorted(project.files.items())}
     verbs = {target: "added to" if target.exists() else "wrote" for target in contents}
-    write_all(contents)
+    write_all(contents, dict.fromkeys(contents) | before)  # all other files are new
     for target, verb in verbs.items():
         say(f"{verb} {target}", err=True)
     say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)

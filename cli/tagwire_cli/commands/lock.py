@@ -57,18 +57,20 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
-    from tagwire_generator.project.output import has_text, write_all
+    from tagwire_generator.project.output import contents_of, has_text, write_all
     from tagwire_generator.project.settings import load_project
 
     settings = load_project()
+    found = _specs_and_locks(settings, path, lock_file)
+    before = contents_of(file for _, file in found)
     locks = [
         (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))
-        for specs, file in _specs_and_locks(settings, path, lock_file)
+        for specs, file in found
     ]
     contents = {file: str(lock) for file, _, lock in locks}
     changed = {each: text for each, text in contents.items() if not has_text(each, text)}
     if not check:
-        write_all(changed)
+        write_all(changed, before)
     for file, specs, lock in locks:
         name = os.path.relpath(file)
         if file in changed:

@@ -20,7 +20,7 @@ from tagwire_generator.project import resources
 from tagwire_generator.project.settings import SettingsError, package_error
 
 HOOKS: Final = ".pre-commit-config.yaml"
-_SETTINGS: Final = "pyproject.toml"
+SETTINGS: Final = "pyproject.toml"
 _FILES: Final = {
     "message_specs/HelloRequest.json": "HelloRequest.json",
     "message_specs/HelloResponse.json": "HelloResponse.json",
@@ -71,12 +71,12 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
         raise NewProjectError(
             f"{folder / taken[0]} already exists, and tagwire does not replace it; choose another name or folder"
         )
-    settings = folder / _SETTINGS
+    settings = folder / SETTINGS
     before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
     view = _View(name, headers, _missing_sections(settings, before))
     paths |= {path: template for path, template in _ONCE.items() if not (folder / path).exists()}
     files = {path: _render(template, view) for path, template in paths.items()}
-    files[_SETTINGS] = _joined(settings, before, _render(_SETTINGS, view))
+    files[SETTINGS] = _joined(settings, before, _render(SETTINGS, view))
     hooks = _render("pre-commit-config.yaml", view)
     if (folder / HOOKS).exists():
         return NewProject(files, hooks)

@@ -73,6 +73,11 @@ class NextVersion:
     def contents(self) -> dict[Path, str]:
         return {change.path: change.after for change in self.changes}
 
+    @property
+    def before(self) -> dict[Path, bytes | None]:
+        """The content of each changed file when it was read."""
+        return {change.path: change.before.encode() for change in self.changes}
+
 
 def plan_next_version(
     path: Path,

@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
@@ -173,8 +173,21 @@ def _reject_links(directory: Path) -> None:
             )
 
 
-def write_all(contents: Mapping[Path, str | bytes]) -> None:
+def contents_of(paths: Iterable[Path]) -> dict[Path, bytes | None]:
+    """Return the content of each file, or None for a path that is not a regular file.
+
+    A command that changes its user's files calls this before it reads them, and passes the result to `write_all`.
+    Raises OutputError if a file can't be read.
+    """
+    return {path: _content(path) for path in paths}
+
+
+def write_all(contents: Mapping[Path, str | bytes], before: Mapping[Path, bytes | None] | None = None) -> None:
     """Write files. All new content is written to disk before any file is replaced.
+
+    `before` maps the files that the new content was made from to the content that was read, as `contents_of` returns
+    it. If one of them has changed since, for example because the command runs twice at the same time, raises
+    OutputError and replaces no file. Otherwise, the change of another process would be lost.
 
     Existing files keep their permissions. If a file is a link, its target is replaced. A path that exists but is not a
     regular file, such as /dev/null or a pipe, is not replaced: the content is written to it. The same applies to the
@@ -202,15 +215,39 @@ def write_all(contents: Mapping[Path, str | bytes]) -> None:
             temporary.write_bytes(data)
             if status is not None:
                 shutil.copymode(target, temporary)
-        for path in ready:
-            temporary, target = ready[path]
-            temporary.replace(target)
+        compared = {path: (before or {})[path] for path in ready if path in (before or {})}
+        with _unchanged(compared):
+            for path in ready:
+                temporary, target = ready[path]
+                temporary.replace(target)
     except OSError as error:
         raise OutputError(f"{path} can't be written: {error.strerror}") from None
     finally:
         for temporary, _ in ready.values():
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _unchanged(before: Mapping[Path, bytes | None]) -> Generator[None]:
+    """Until the `with` block ends, keep other commands from changing these files with `write_all`.
+
+    Raises OutputError if the content of a file is no longer the one in `before`. If the file system doesn't support
+    locks, only compares the contents.
+    """
+    with contextlib.ExitStack() as stack:
+        if before:
+            from tagwire.log.whole_folder import claimed  # imported here, so that other commands start faster
+
+            for target in sorted({Path(os.path.realpath(path)) for path in before}):
+                stack.enter_context(claimed(target, waits=True))
+        for path, content in before.items():
+            if _content(path) != content:
+                raise OutputError(
+                    f"{path} was changed by another process in the meantime and is not overwritten; run the command "
+                    "again"
+                )
+        yield
 
 
 def _stream_to(status: os.stat_result) -> TextIO | None:
@@ -291,9 +328,18 @@ def _read(path: Path) -> str | None:
 
     CRLF line endings are converted, because git may change line endings in a checkout.
     """
+    content = _content(path)
     try:
-        return path.read_text(encoding="utf-8") if path.is_file() else None
-    except (UnicodeDecodeError, FileNotFoundError):  # another process may delete the file at the same time
+        return None if content is None else io.StringIO(content.decode(), newline=None).read()
+    except UnicodeDecodeError:
+        return None
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file, or None if the path is not a regular file. Raises OutputError on other failures."""
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except FileNotFoundError:  # another process has deleted the file at the same time
         return None
     except OSError as error:
         raise OutputError(f"{path} can't be read: {error.strerror}") from error

@@ -15,7 +15,7 @@ from tagwire.errors import SpecError
 from tagwire.text_format import count
 from tagwire_generator.problems import spec_error
 from tagwire_generator.project.history import HISTORY_FILE, History
-from tagwire_generator.project.output import has_text, write_all
+from tagwire_generator.project.output import contents_of, has_text, write_all
 from tagwire_generator.syntax.canonical import canonical_text, plain_tree
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.collect import collected
@@ -152,6 +152,7 @@ def import_release(
     else:
         merged = collected(releases)
         specs, history = merged.specs, merged.history
+    before = contents_of(out / spec.component / f"{spec.name}.json" for spec in specs)
     documented_specs = {
         out / spec.component / f"{spec.name}.json": documented(with_protocol_rules(spec.spec), out / spec.component)
         for spec in specs
@@ -166,7 +167,7 @@ def import_release(
         stale.append(out / HISTORY_FILE)
     unchanged = tuple(path for path, text in contents.items() if has_text(path, text))
     written = {path: text for path, text in contents.items() if path not in unchanged}
-    write_all(written)
+    write_all(written, before)
     missing = {spec["name"]: paths for spec in documented_specs.values() if (paths := undocumented(spec))}
     is_documented = any('"about"' in text for text in contents.values())
     documentation = missing if is_documented else {}
