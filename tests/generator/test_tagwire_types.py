@@ -21,10 +21,11 @@ from hypothesis import HealthCheck, given, settings
 
 import tagwire
 from tagwire import EncodeError, arrow
-from tagwire.interpreter.reader import decode
+from tagwire.interpreter.reader import LayoutReader, decode
 from tagwire.interpreter.writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import native_obstacle, python_serializer
+from tagwire.message.field_table import layout_of
 from tagwire.testing import messages
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
@@ -352,6 +353,19 @@ def test_floats_are_compared_by_their_bits(package: Any, value: float, engine: s
         if not is_absent:
             with pytest.raises(EncodeError, match="can't represent"):
                 coders[0].encode(cls(**{name: value}))
+
+
+@pytest.mark.parametrize(
+    ("tag", "value", "is_default"), [(0, 0.0, True), (0, -0.0, False), (1, NAN, True), (1, -NAN, False)]
+)
+def test_a_float_on_the_wire_is_canonical_unless_it_has_the_bits_of_the_default(
+    package: Any, tag: int, value: float, is_default: bool
+) -> None:
+    data = bytes((1, tag, 8)) + pack(">d", value)
+    reader = LayoutReader(layout_of(package.FloatsMessage, 1), data)
+    reader.message(whole=True)
+    assert reader.canonical is not is_default
+    assert tagwire.trace(package.FloatsMessage, data, 1).canonical is not is_default
 
 
 @pytest.mark.parametrize(("type", "default"), [("uint8", "256"), ("uint64", "-1"), ("float32", "1e39")])

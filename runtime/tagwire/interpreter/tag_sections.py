@@ -9,7 +9,7 @@ from struct import unpack_from
 from typing import Any
 
 from tagwire.interpreter.cursor import LayoutCursor, Scopes
-from tagwire.interpreter.value_walk import present_alternatives
+from tagwire.interpreter.value_walk import differs, present_alternatives
 from tagwire.layout import Item, OptionalBuffer, TaggedSection, Union
 from tagwire.text_format import byte_count
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -147,7 +147,7 @@ class TagSectionReader(LayoutCursor):
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()
-            elif values[field.name] == field.default_value():
+            elif not differs(values[field.name], field.default_value()):
                 self.canonical = False  # an encoder omits default values
         values["unknown_tags"] = fields.unknown or NO_TAGS
 
