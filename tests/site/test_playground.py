@@ -1,4 +1,8 @@
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,8 +11,9 @@ from command import tagwire_result
 import tagwire_messages as messages
 from tagwire.records import Record, build
 from tagwire_site.playground import answer
-from tagwire_site.python_files import archive_of
+from tagwire_site.python_files import CORE, archive_of
 
+SITE = Path(__file__).parents[2] / "site"
 HEARTBEAT = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
 BATCH = build([Record(0, 5, b"k", b"v"), Record(1, 6, b"k", None)], "v2").encode()
 SPEC = """{ "apiKey": 7, "type": "request", "listeners": ["broker"], "name": "OrderRequest", "validVersions": "0-1",
@@ -115,3 +120,26 @@ def test_files_go_into_the_archive_that_needs_them() -> None:
     assert archive_of("tagwire/explain/tree.js") == archive_of("google_crc32c.pyc") == "core.zip"
     assert archive_of("tagwire_generator/pipeline.pyc") == archive_of("black/__init__.pyc") == "generate.zip"
     assert archive_of("tagwire/py.typed") == archive_of("x-1.dist-info/RECORD") == ""
+
+
+def test_explaining_needs_only_the_modules_of_the_first_archive() -> None:
+    questions = [{"call": "explain", "text": data.hex(), **more} for _, data, more in QUESTIONS.values()]
+    program = """
+import json, sys
+before = set(sys.modules)
+from tagwire_site.playground import answer
+for question in json.loads(sys.stdin.read()):
+    answer(json.dumps(question))
+print(*{name.partition(".")[0] for name in set(sys.modules) - before})
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=SITE,
+        env={**os.environ, "TAGWIRE_ENGINE": "python"},  # browsers have no native engine
+        input=json.dumps(questions),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert set(result.stdout.split()) - sys.stdlib_module_names <= {*CORE, "google_crc32c", "cramjam"}

@@ -16,7 +16,6 @@ from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES, kafka_messages
 from tagwire.text_format import suggestion, whole_number
 from tagwire_cli.output.echo import say_verbose
-from tagwire_generator.project.root import is_in_project
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -61,6 +60,9 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
+    # The website's playground imports this module, but loads the generator only to check specs.
+    from tagwire_generator.project.root import is_in_project
+
     sets: list[SpecSet] = []
     if is_in_project():
         from tagwire_generator.project.settings import load_project
