@@ -1,40 +1,14 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
+from mock_scripts import BEAT, RULE, actions, answer, faults, play
 
 import tagwire_messages as kafka
-from tagwire import Message
-from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, Send, Wait
+from tagwire.testing.peer import Action, Close, Send, Wait
 from tagwire_workbench.mocking.script import read_script
 from tagwire_workbench.mocking.yaml_tree import ScriptError
 
 ROOT = Path(__file__).parents[3]
-BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
-RULE = "rules:\n  - request: HeartbeatRequest\n    reply: "
-
-
-def play(folder: Path, text: str) -> MockPeer:
-    path = folder / "script.yaml"
-    path.write_text(text)
-    return read_script(path).peer(kafka.registry)
-
-
-def faults(folder: Path, text: str) -> list[str]:
-    with pytest.raises(ScriptError) as caught:
-        play(folder, text)
-    return [line.removeprefix(f"{folder}/script.yaml") for line in str(caught.value).split("\n")]
-
-
-def actions(connection: PeerConnection, message: Message, version: int) -> list[Action]:
-    frame = kafka.registry.encode_request(message, version, correlation_id=7)
-    return connection.receive_data(len(frame).to_bytes(4, "big") + frame)
-
-
-def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    (sent,) = actions(connection, message, version)
-    assert isinstance(sent, Send) and message.API_KEY is not None
-    return kafka.registry.decode_response(sent.data[4:], message.API_KEY, version).message
 
 
 @pytest.mark.parametrize("version", [0, 4])

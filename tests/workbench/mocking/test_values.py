@@ -1,41 +1,11 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
+from mock_scripts import METADATA, RULE, actions, answer, faults, play
 
 import tagwire_messages as kafka
-from tagwire import Message
 from tagwire.records import read_batches
-from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, Send
-from tagwire_messages.metadata_request import MetadataRequestTopic
-from tagwire_workbench.mocking.script import read_script
-from tagwire_workbench.mocking.yaml_tree import ScriptError
-
-METADATA = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")])
-RULE = "rules:\n  - request: HeartbeatRequest\n    reply: "
-
-
-def play(folder: Path, text: str) -> MockPeer:
-    path = folder / "script.yaml"
-    path.write_text(text)
-    return read_script(path).peer(kafka.registry)
-
-
-def faults(folder: Path, text: str) -> list[str]:
-    with pytest.raises(ScriptError) as caught:
-        play(folder, text)
-    return [line.removeprefix(f"{folder}/script.yaml") for line in str(caught.value).split("\n")]
-
-
-def actions(connection: PeerConnection, message: Message, version: int) -> list[Action]:
-    frame = kafka.registry.encode_request(message, version, correlation_id=7)
-    return connection.receive_data(len(frame).to_bytes(4, "big") + frame)
-
-
-def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    (sent,) = actions(connection, message, version)
-    assert isinstance(sent, Send) and message.API_KEY is not None
-    return kafka.registry.decode_response(sent.data[4:], message.API_KEY, version).message
+from tagwire.testing.peer import Close, Send
 
 
 def test_values_of_the_request(tmp_path: Path) -> None:

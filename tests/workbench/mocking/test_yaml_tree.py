@@ -1,31 +1,9 @@
 from pathlib import Path
-from typing import Any
+
+from mock_scripts import BEAT, METADATA, answer, play
 
 import tagwire_messages as kafka
-from tagwire import Message
-from tagwire.testing.peer import Action, MockPeer, PeerConnection, Send
 from tagwire_messages.metadata_request import MetadataRequestTopic
-from tagwire_workbench.mocking.script import read_script
-
-BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
-METADATA = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")])
-
-
-def play(folder: Path, text: str) -> MockPeer:
-    path = folder / "script.yaml"
-    path.write_text(text)
-    return read_script(path).peer(kafka.registry)
-
-
-def actions(connection: PeerConnection, message: Message, version: int) -> list[Action]:
-    frame = kafka.registry.encode_request(message, version, correlation_id=7)
-    return connection.receive_data(len(frame).to_bytes(4, "big") + frame)
-
-
-def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    (sent,) = actions(connection, message, version)
-    assert isinstance(sent, Send) and message.API_KEY is not None
-    return kafka.registry.decode_response(sent.data[4:], message.API_KEY, version).message
 
 
 def test_scalars_are_read_as_in_json(tmp_path: Path) -> None:
