@@ -76,6 +76,12 @@ def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
+def native_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the native engine, even if the Python engine was selected for this test run."""
+    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
+
+
+@pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create a project with two specs, and make its folder the current folder."""
     monkeypatch.chdir(tmp_path)

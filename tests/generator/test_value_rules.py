@@ -123,12 +123,9 @@ BROKEN_JSON = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["native", "python"])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize(("change", "path", "words"), BROKEN_JSON)
-def test_json_that_breaks_a_rule(
-    package: Any, change: Any, path: str, words: str, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+def test_json_that_breaks_a_rule(package: Any, change: Any, path: str, words: str) -> None:
     obj = {**golden(package, 2, "text")[0].to_json(2), **change}
     if not change:
         del obj["text"]

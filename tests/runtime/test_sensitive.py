@@ -145,10 +145,9 @@ REJECTED_SECRETS: dict[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ["native", "python"])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("call", REJECTED_SECRETS)
-def test_no_exception_holds_a_secret(call: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+def test_no_exception_holds_a_secret(call: str) -> None:
     with pytest.raises(EncodeError) as rejected:
         REJECTED_SECRETS[call]("s3cret-value!")
     assert not shown(held(rejected.value))

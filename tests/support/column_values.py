@@ -4,9 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
-import pytest
 from damage import Sample
-from native_engine import Plan
 
 import tagwire
 from tagwire import DecodeError, Struct, arrow
@@ -17,13 +15,7 @@ from tagwire_messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 
-__all__ = ["COMMIT", "ENGINES", "column", "columns_of", "expected_row", "in_columns"]
-
-ENGINES = [
-    pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
-    "python",
-]
-"""Values of the variable `TAGWIRE_ENGINE`. Functions for columns read this variable at each call."""
+__all__ = ["COMMIT", "column", "columns_of", "expected_row", "in_columns"]
 
 COMMIT = OffsetCommitRequest(
     group_id="g",

@@ -5,7 +5,7 @@ import nanoarrow as na
 import polars as pl
 import pyarrow as pa
 import pytest
-from column_values import COMMIT, ENGINES, column, in_columns
+from column_values import COMMIT, column, in_columns
 
 import tagwire
 import tagwire_messages as messages
@@ -13,15 +13,10 @@ from tagwire import EncodeError, arrow
 from tagwire_drafts import kip482
 from tagwire_messages.offset_commit_request import OffsetCommitRequest
 
+pytestmark = pytest.mark.usefixtures("each_engine")
 C: Any = OffsetCommitRequest
 DATA = COMMIT.encode(8)
 SHORT = DATA[:-1]
-
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
-    return str(request.param)
 
 
 @pytest.mark.parametrize(
@@ -142,22 +137,24 @@ def test_with_polars() -> None:
     assert pl.Series(arrow.encode_column(decoded, messages.MetadataResponse, pl.Series([12]))).to_list() == [topics]
 
 
-def test_structs_are_table_rows_in_every_library(engine: str) -> None:
+def test_structs_are_table_rows_in_every_library(each_engine: str) -> None:
     table = pa.table({"group_id": ["g", "h"], "member_id": ["m", "n"]})
     expected = [C(group_id="g", member_id="m").encode(8), C(group_id="h", member_id="n").encode(8)]
     for rows in (table, pl.DataFrame(table), table.to_batches()[0]):
         encoded = pa.chunked_array(arrow.encode_column(rows, C, 8))
         assert encoded.to_pylist() == expected
     decoded = arrow.decode_column(encoded, C, 8, fields=["group_id", "member_id"])
-    if engine == "native":
+    if each_engine == "native":
         assert pa.table(decoded).equals(table.cast(pa.schema(arrow.schema(C, 8, fields=["group_id", "member_id"]))))
         assert pl.DataFrame(decoded).equals(pl.DataFrame(table))
 
 
-def test_with_duckdb_and_nanoarrow(engine: str) -> None:
+def test_with_duckdb_and_nanoarrow(each_engine: str) -> None:
     rows = pa.record_batch(arrow.decode_column(pa.array([DATA, DATA]), C, 8))
     with duckdb.connect() as database:
-        database.register("made", arrow.decode_column(pa.array([DATA, DATA]), C, 8) if engine == "native" else rows)
+        database.register(
+            "made", arrow.decode_column(pa.array([DATA, DATA]), C, 8) if each_engine == "native" else rows
+        )
         database.execute("select group_id, topics[1].name, topics[1].unknown_tags[5] from made")
         found = database.fetchall()
     assert found == [("g", "a topic with a long name", b"abc")] * 2

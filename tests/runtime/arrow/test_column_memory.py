@@ -28,14 +28,9 @@ from tagwire_messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 
-pytestmark = [native, pytest.mark.thorough]
+pytestmark = [native, pytest.mark.usefixtures("native_in_use"), pytest.mark.thorough]
 C: Any = OffsetCommitRequest
 HEARTBEAT = messages.HeartbeatResponse(error_code=5).encode(4)
-
-
-@pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 def offsets(*numbers: int) -> bytes:

@@ -2,22 +2,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from column_values import COMMIT, ENGINES, column, in_columns
+from column_values import COMMIT, column, in_columns
 
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError, LimitError, Limits, SchemaError, UnsupportedVersionError, arrow
 from tagwire_messages.alter_client_quotas_request import AlterClientQuotasRequest, EntryData, OpData
 from tagwire_messages.offset_commit_request import OffsetCommitRequest
 
+pytestmark = pytest.mark.usefixtures("each_engine")
 C: Any = OffsetCommitRequest
 DATA = COMMIT.encode(8)
 SHORT = DATA[:-1]
-
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
-    return str(request.param)
 
 
 def test_types() -> None:

@@ -17,15 +17,10 @@ from tagwire.arrow.shape import Column, ColumnSelection, message_column
 from tagwire.message.field_table import layout_of
 from tagwire.wire.unknown_tags import NO_TAGS
 
-pytestmark = native
+pytestmark = [native, pytest.mark.usefixtures("native_in_use")]
 EVERY = 12
 """The number of damaged rows per sample."""
 LETTERS = bytes(range(0x41, 0x41 + 41))
-
-
-@pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from column_values import ENGINES, in_columns
+from column_values import in_columns
 from damage import Sample, samples
 from golden_files import FOLDER, read_file
 from kafka_cases import present
@@ -13,6 +13,7 @@ from tagwire import arrow
 from tagwire.explain.text import parse_annotated
 from tagwire_generator.model.spec_names import snake_case
 
+pytestmark = pytest.mark.usefixtures("each_engine")
 NAMES = messages.registry.names()
 Rows = dict[tuple[Any, int], list[bytes]]
 
@@ -49,12 +50,6 @@ def check(cls: Any, version: int, rows: list[bytes]) -> None:
     encoded = pa.array(arrow.encode_column(stream, cls, version))
     encoded.validate(full=True)
     assert encoded.to_pylist() == [None if value is None else value.encode(version) for value in decoded]
-
-
-@pytest.fixture(params=ENGINES, autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
-    return str(request.param)
 
 
 def test_golden_bytes() -> None:

@@ -13,7 +13,7 @@ from peak_memory import PEAK_KIB
 from tagwire import log
 from tagwire.records import Record, build
 
-pytestmark = [native, pytest.mark.thorough]
+pytestmark = [native, pytest.mark.usefixtures("native_in_use"), pytest.mark.thorough]
 _READ = f"""{PEAK_KIB}
 import sys
 from tagwire import log
@@ -22,11 +22,6 @@ before = peak_kib()
 rows = sum(len(array) for array in log.columns(sys.argv[1]))
 print(rows, peak_kib() - before)
 """
-
-
-@pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 def segment(path: Path, batches: int, *, records: int = 100, value: bytes = b"v" * 100, codec: str = "none") -> Path:

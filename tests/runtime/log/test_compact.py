@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native_engine import native
 from random_logs import DAY, NOW, RandomLog
 from small_logs import write_segment
 
@@ -437,11 +436,10 @@ def test_an_empty_log(tmp_path: Path) -> None:
     assert report.segments == []
 
 
-@pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
+@pytest.mark.usefixtures("each_engine")
 def test_a_batch_of_many_records_is_compacted_in_parts_as_at_once(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
     keys = [Record(n, 5 + n, b"k%d" % (n % 5), None if n % 7 == 6 else b"v") for n in range(40)]
     source = write_segment(tmp_path / "alpha-0", build(keys, "v3", compression="gzip"))
 

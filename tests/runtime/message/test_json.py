@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
 
-import tagwire
 from tagwire.errors import EncodeError, UnsupportedVersionError
 
 MESSAGE = PollRequest(
@@ -63,12 +62,9 @@ def test_fields_of_the_version_and_tagged_ones_only_if_they_differ() -> None:
     assert PollRequest(weight=2).to_json(3)["weight"] == 2.0
 
 
-@pytest.mark.parametrize("engine", ["native", "python"])
-def test_bool_in_an_integer_field_becomes_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("each_engine")
+def test_bool_in_an_integer_field_becomes_a_number() -> None:
     """A bool must become a number in JSON, as it does in bytes, because `true` could not be read back."""
-    if tagwire.engine() == "python" and engine == "native":
-        pytest.skip("there is no native engine")
-    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
     form = PollRequest(max_wait_ms=True).to_json(2)
     assert type(form["maxWaitMs"]) is int and form["maxWaitMs"] == 1
     assert PollRequest.from_json(form, 2).max_wait_ms == 1

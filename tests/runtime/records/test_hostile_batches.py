@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native_engine import forget_engine, native
 from peak_memory import PEAK_KIB, SANITIZED
 from small_logs import message, sealed, sealed_message
 
@@ -64,7 +63,7 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
 """The smallest record of magic 2, without key, value and headers: 7 bytes."""
 
 
-@pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize(
     ("count", "size", "found"),
     [
@@ -76,11 +75,7 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
         (-1, 0, "found a count of -1, expected 0 to 0, because the batch has only 0 bytes left"),
     ],
 )
-def test_a_count_fits_into_the_bytes(
-    count: int, size: int, found: str | None, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
-    forget_engine()
+def test_a_count_fits_into_the_bytes(count: int, size: int, found: str | None) -> None:
     data = batch()[:V2_RECORDS_AT] + (2 * SMALLEST)[:size]
     struct.pack_into(">i", data, V2_COUNT_AT, count)
     if found is None:

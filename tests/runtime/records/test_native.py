@@ -24,16 +24,10 @@ from tagwire.records import Record, build, format_names, format_of, read_batches
 from tagwire.records.format import Format
 from tagwire.records.native import seen
 
-pytestmark = native
+pytestmark = [native, pytest.mark.usefixtures("native_in_use")]
 
 FORMATS = format_names()
 LIMITS = Limits(elements=7)
-
-
-@pytest.fixture(autouse=True)
-def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the native engine, even if the Python engine was selected for this test run."""
-    monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 @pytest.fixture
