@@ -3,15 +3,18 @@
 The first eight are the columns of Spark's own Kafka source.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute
 
+from tagwire.arrow.shape import Column
 from tagwire.frames.known_packages import header_key_name
 from tagwire.log.column_table import root_column
 from tagwire.records import FormatSet
+from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
@@ -23,7 +26,9 @@ HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 """The largest number of milliseconds that fits in a Spark timestamp."""
-_TYPES: Final = {"create": 0, "append": 1}
+_ARROW_TYPES: Final = {"i": pa.int32(), "l": pa.int64(), "b": pa.bool_(), "z": pa.binary(), "tsm:UTC": TIMESTAMP}
+"""Maps the Arrow format of a log column to the Arrow type of its `kafka_log` column."""
+_TIMESTAMP_TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitNames(NamedTuple):
@@ -105,7 +110,7 @@ def _text_array(dictionary_array: Any) -> Any:
 
 
 def _timestamp_type_array(dictionary_array: Any, magic: Any) -> Any:
-    numbers = pa.array([_TYPES[name] for name in dictionary_array.dictionary.to_pylist()], pa.int32())
+    numbers = pa.array([_TIMESTAMP_TYPES[name] for name in dictionary_array.dictionary.to_pylist()], pa.int32())
     types = numbers.take(dictionary_array.indices)
     if not types.null_count:
         return types
@@ -142,43 +147,38 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
     return pc.if_else(pc.less(first, 0), pa.scalar(-1, pa.int64()), numbers).cast(pa.int32())
 
 
-def _column(name: str, type: Any, needed: str | None = None) -> SparkColumn:
-    """Define a column whose values come from the log column `needed` (default: the log column of the same name)."""
-    make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
-    return SparkColumn(name, type, (needed or name,), make)
+def _of_log(*names: str, level: str = "record") -> tuple[SparkColumn, ...]:
+    """Define columns with the types and values of the log columns `names`. Their own names are in camel case."""
+    return tuple(map(_log_column, root_column(level, names, format_set(AUTO)).children))
+
+
+def _log_column(column: Column) -> SparkColumn:
+    name = re.sub("_(.)", lambda found: found[1].upper(), column.name)
+    if column.is_dictionary:
+        return SparkColumn(name, pa.string(), (column.name,), _text_array)
+    type = _ARROW_TYPES[column.format]
+    return SparkColumn(name, type, (column.name,), _micros_array if type == TIMESTAMP else _same)
 
 
 _SPLIT: Final = (
     SparkColumn("topic", pa.string(), split=lambda split: split.topic),
     SparkColumn("partition", pa.int32(), split=lambda split: split.partition),
 )
-_FILE: Final = (
-    SparkColumn("file", pa.string(), split=lambda split: split.file),
-    _column("position", pa.int64()),
-)
+_FILE: Final = (SparkColumn("file", pa.string(), split=lambda split: split.file), *_of_log("position"))
 _TIMESTAMP_TYPE: Final = SparkColumn("timestampType", pa.int32(), ("timestamp_type", "magic"), _timestamp_type_array)
-_BATCH_HEADER: Final = (
-    _column("magic", pa.int32()),
-    _column("format", pa.string()),
-    _column("compression", pa.string()),
-    _column("baseOffset", pa.int64(), "base_offset"),
-    _column("partitionLeaderEpoch", pa.int32(), "partition_leader_epoch"),
-    _column("producerId", pa.int64(), "producer_id"),
-    _column("producerEpoch", pa.int32(), "producer_epoch"),
-    _column("isTransactional", pa.bool_(), "is_transactional"),
-    _column("isControl", pa.bool_(), "is_control"),
+_BATCH_HEADER: Final = _of_log(
+    *("magic", "format", "compression", "base_offset", "partition_leader_epoch"),
+    *("producer_id", "producer_epoch", "is_transactional", "is_control"),
 )
 
 RECORD_COLUMNS: Final = (
-    _column("key", pa.binary()),
-    _column("value", pa.binary()),
+    *_of_log("key", "value"),
     *_SPLIT,
-    _column("offset", pa.int64()),
-    _column("timestamp", TIMESTAMP),
+    *_of_log("offset", "timestamp"),
     _TIMESTAMP_TYPE,
     SparkColumn("headers", HEADERS, ("headers",), _header_array),
     SparkColumn("headerNames", HEADER_NAMES, ("headers",), _header_name_array),
-    _column("tombstone", pa.bool_()),
+    *_of_log("tombstone"),
     *_BATCH_HEADER,
     SparkColumn("sequence", pa.int32(), ("base_sequence", "offset", "base_offset"), _sequence_array),
     *_FILE,
@@ -189,15 +189,11 @@ RECORD_COLUMNS: Final = (
 BATCH_COLUMNS: Final = (
     *_SPLIT,
     *_BATCH_HEADER,
-    _column("lastOffset", pa.int64(), "last_offset"),
-    _column("baseSequence", pa.int32(), "base_sequence"),
-    _column("count", pa.int32()),
-    _column("baseTimestamp", TIMESTAMP, "base_timestamp"),
-    _column("maxTimestamp", TIMESTAMP, "max_timestamp"),
+    *_of_log("last_offset", "base_sequence", "count", "base_timestamp", "max_timestamp", level="batch"),
     _TIMESTAMP_TYPE,
-    _column("deleteHorizon", TIMESTAMP, "delete_horizon_ms"),
+    SparkColumn("deleteHorizon", TIMESTAMP, ("delete_horizon_ms",), _micros_array),
     SparkColumn("sizeInBytes", pa.int32(), ("size",), lambda sizes: sizes.cast(pa.int32())),
-    _column("crc", pa.int64()),
+    *_of_log("crc"),
     *_FILE,
     SparkColumn("_error", ERROR_TYPE),
 )
