@@ -253,8 +253,8 @@ def work_of(
     `target_of(partition, path)` returns the output folder of a partition in `path`. With `resumes`, a partition whose
     output folder exists is skipped.
 
-    Raises LogPathError if an output folder exists (without `resumes`) or is inside a partition, or if two partitions
-    have the same output folder. Also raises LogPathError for a path that is a file or has no partitions.
+    Raises LogPathError if an output folder exists (without `resumes`) or is inside one of the paths, or if two
+    partitions have the same output folder. Also raises LogPathError for a path that is a file or has no partitions.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import reject_existing, reject_inside
@@ -275,7 +275,8 @@ def work_of(
             reject_existing(target)
             left.append((partition, target))
         work.append(Work(path, found, left))
-    reject_inside(seen, seen.values())
+    reject_inside(seen, (each.path for each in work))
+    reject_inside(seen, seen.values())  # a partition may be a link to a folder elsewhere
     return work
 
 

@@ -37,6 +37,7 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
       tagwire export --kafka
       tagwire export --kafka message_specs --output plain
     """
+    from tagwire.log.whole_folder import reject_inside
     from tagwire_generator.editing.kafka_export import export
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import load_project
@@ -44,7 +45,10 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
 
     settings = load_project()
     found: list[Exported] = []
-    for folder in paths or [spec_set.specs for spec_set in settings.project_sets()]:
+    folders = paths or [spec_set.specs for spec_set in settings.project_sets()]
+    if output is not None:
+        reject_inside([output], folders)
+    for folder in folders:
         spec_set = settings.set_of(folder)
         name = spec_set.source_name if spec_set else str
         specs = [spec_data(each, file=name(each.path)) for each in find_specs(folder)]

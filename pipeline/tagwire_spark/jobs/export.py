@@ -98,7 +98,7 @@ def export_logs(
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         units, folders = _found(roots)
-        reject_output_inside(target, [(root, root.local) for root in roots], "folder")
+        reject_output_inside(target, [(root, root.local) for root in roots])
         staged = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(export_part, attempts=str(staged.attempts), options=list(options), storage=storage)

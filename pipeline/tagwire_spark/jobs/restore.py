@@ -70,7 +70,7 @@ def import_logs(
     with ExitStack() as stack:
         [source] = job_inputs(path, stack, storage_options)
         export = Export.read(source)
-        reject_output_inside(target, [(source, source.local)], "export")
+        reject_output_inside(target, [(source, source.local)])
         staged = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(_import, source=source.origin, attempts=str(staged.attempts), storage=storage)

@@ -14,7 +14,7 @@ from tagwire.log.compact import SEGMENT_FILES
 from tagwire.log.directory import partition_folders
 from tagwire.log.file_bytes import file_status
 from tagwire.log.partition import read_steadily
-from tagwire.log.whole_folder import reject_inside
+from tagwire.log.whole_folder import is_inside, reject_inside
 from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.local_files import exists, local_path
 from tagwire_spark.files.reading import GoneError, if_gone
@@ -146,8 +146,9 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
 
 
 def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> None:
-    """Raise LogPathError if two partitions have the same output folder, or if the output is inside a partition."""
-    reject_output_inside(output, [(found.root, found.partition.path) for found in partitions])
+    """Raise LogPathError if two partitions have the same output folder, or if the output is inside an input path."""
+    reject_output_inside(output, [(found.root, found.root.local) for found in partitions])
+    reject_output_inside(output, [(found.root, found.partition.path) for found in partitions])  # may be links
     seen: dict[str, str] = {}
     for found in partitions:
         name = found.name
@@ -160,13 +161,10 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
         seen[found.target] = name
 
 
-def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
-    """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
-
-    `what` is "partition" or "export", for the error text.
-    """
+def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]]) -> None:
+    """Raise LogPathError if a job's output is inside one of `folders`, which the job reads."""
     local = [folder for root, folder in folders if not is_remote(root.origin)]
-    reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)
+    reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local)
     if isinstance(output.location, Path):
         return
     system, name = store(output.location, output.storage)
@@ -174,7 +172,7 @@ def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
         if is_remote(root.origin):
             other, bare = store(root.name_of(folder), output.storage)
             if type(other) is type(system) and f"{name}/".startswith(f"{bare}/"):
-                raise LogPathError(f"{output.location} is inside the {what} that is being read; choose another output")
+                raise is_inside(*map(output.storage.hidden, (output.location, root.name_of(folder))))
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:

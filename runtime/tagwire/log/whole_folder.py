@@ -167,20 +167,29 @@ def reject_existing(target: Path) -> None:
         raise LogPathError(f"{target} already exists, and tagwire does not replace it; choose another output")
 
 
-def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
-    """Raise LogPathError if a target is a source folder or inside one, even via links. `what` describes the sources."""
-    read = set(_identities(sources))
+def reject_inside(targets: Iterable[Path], sources: Iterable[Path]) -> None:
+    """Raise LogPathError if a target is a source folder or inside one, even via links.
+
+    The next run would read the output as part of its input.
+    """
+    read = dict(_identities(sources))
     for target in targets:
         real = Path(os.path.realpath(target))  # Path.resolve fails if links form a loop
-        if not read.isdisjoint(_identities((real, *real.parents))):
-            raise LogPathError(f"{target} is inside the {what} that is being read; choose another output")
+        for identity, _ in _identities((real, *real.parents)):
+            if identity in read:
+                raise is_inside(target, read[identity])
 
 
-def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
+def is_inside(target: Path | str, source: Path | str) -> LogPathError:
+    """Return the error for an output that is inside a folder or URL from which a command reads."""
+    return LogPathError(f"{target} is inside {source}, which is being read; choose an output outside of {source}")
+
+
+def _identities(folders: Iterable[Path]) -> Iterator[tuple[tuple[int, int], Path]]:
     for folder in folders:
         with suppress(OSError):
             status = folder.stat()
-            yield status.st_dev, status.st_ino
+            yield (status.st_dev, status.st_ino), folder
 
 
 def publish(partial: Path, target: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from command import tagwire_result
 from shapes import SPECS, make_shapes
+from spec_projects import read_tree
 
 from tagwire.message.field_table import layout_of
 from tagwire_generator.message_classes import message_class
@@ -102,3 +103,12 @@ def test_unsupported_specs(project: Path) -> None:
 def test_a_set_with_errors_is_not_exported(project: Path) -> None:
     write("Wrong", fields=[{"name": "A", "type": "int46", "versions": "0+"}])
     assert "TW402" in run("--output", "plain", code=1).output and not Path("plain").exists()
+
+
+@pytest.mark.parametrize("output", ["specs", "specs/plain", "link"])
+@pytest.mark.parametrize("words", [("specs",), ()])
+def test_output_inside_the_exported_folder(project: Path, words: tuple[str, ...], output: str) -> None:
+    Path("link").symlink_to("specs")
+    before = read_tree(project)
+    assert f"{output} is inside " in run(*words, "--output", output, code=1).stderr
+    assert read_tree(project) == before

@@ -46,6 +46,23 @@ def test_rejected_input(
     assert found == code and sentence in err and not Path("b").exists()
 
 
+@pytest.mark.parametrize("output", ["logs/new", "logs", "other/../logs/new", "link", "link/new", "logs/c-0/new"])
+@pytest.mark.parametrize("command", ["compact", "convert", "salvage"])
+def test_output_inside_the_folder_of_all_partitions(
+    command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stock(Path("logs/c-0"))
+    Path("other").mkdir()
+    Path("link").symlink_to("logs")
+    before = sorted(tmp_path.rglob("*"))
+    for path in ("logs", "link", tmp_path / "logs", "other/../logs"):
+        code, _, err = outcome(command, path, "--output", output, "--resume")
+        assert code == 1 and f"is inside {path}, which is being read; choose an output outside of {path}" in err
+        assert sorted(tmp_path.rglob("*")) == before
+    assert outcome(command, "logs", "--output", "other")[0] == 0
+
+
 @pytest.mark.parametrize("output", ["c-0", "c-0/deep/new", "sub/../c-0", "link/new"])
 def test_output_inside_a_source(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -56,7 +73,7 @@ def test_output_inside_a_source(output: str, tmp_path: Path, monkeypatch: pytest
     for command in ("compact", "convert", "salvage"):
         for paths in (["c-0"], ["b-0", "c-0"], ["."]):
             code, _, err = outcome(command, *paths, "--output", output)
-            assert code == 1 and "is inside the partition that is being read; choose another output" in err
+            assert code == 1 and f" is inside {paths[-1]}, which is being read; choose an output outside of " in err
             assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -62,3 +62,14 @@ def test_bad_jar_is_rejected_and_nothing_written(
 @pytest.mark.parametrize("words", [[], ["nosuch.jar", "--output", "specs"], ["--output", "specs"]])
 def test_wrong_usage(words: list[str]) -> None:
     assert run(*words).exit_code == 2
+
+
+@pytest.mark.parametrize("output", ["pings", "pings/new"])
+def test_output_inside_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pings").mkdir()
+    (tmp_path / "pings/PingRequest.json").write_text(json.dumps(SPEC))
+    result = run("pings", "--component", "pings", "--output", output)
+    assert result.exit_code == 1
+    assert f"{output} is inside pings, which is being read; choose an output outside of pings" in result.stderr
+    assert [path.name for path in (tmp_path / "pings").iterdir()] == ["PingRequest.json"]

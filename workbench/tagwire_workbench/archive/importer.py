@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwire.errors import SpecError
+from tagwire.log.whole_folder import reject_inside
 from tagwire.text_format import count
 from tagwire_generator.problems import spec_error
 from tagwire_generator.project.history import HISTORY_FILE, History
@@ -142,9 +143,10 @@ def import_release(
     `component` replaces the component in each source's name. `progress` is called with each source before it is read.
 
     Raises SpecError if a source can't be read, if specs break a rule (`problems` lists all violations), if a release
-    has different specs with the same name, or if releases can't be merged. Raises TagwireError if a file can't be
-    written.
+    has different specs with the same name, or if releases can't be merged. Raises TagwireError if `out` is inside a
+    source, or if a file can't be written.
     """
+    reject_inside([out], sources)
     releases = read_releases(sources, component=component, progress=progress)
     history = None
     if len(releases) == 1:

@@ -12,16 +12,16 @@ run = partial(tagwire_result, "log")
 
 
 def test_empty_checkpoints_of_a_new_broker(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
+    folder = tmp_path / "logs" / "t-0"
     write_segment(folder, build([Record(0, 7, b"k", b"v")], "v2"))
     (folder / "leader-epoch-checkpoint").touch()
     for name in ("log-start-offset", "recovery-point-offset", "replication-offset", "cleaner-offset"):
-        (tmp_path / f"{name}-checkpoint").touch()
-    assert run("verify", tmp_path).exit_code == 0
+        (folder.parent / f"{name}-checkpoint").touch()
+    assert run("verify", folder.parent).exit_code == 0
     assert run("dump", folder, "--from-log-start").exit_code == 0
     partition = log.Partition(folder)
     assert (partition.log_start_offset, partition.leader_epochs) == (None, [])
-    assert run("convert", tmp_path, "--to", "v2", "--output", tmp_path / "converted").exit_code == 0
+    assert run("convert", folder.parent, "--to", "v2", "--output", tmp_path / "converted").exit_code == 0
 
 
 SEGMENT = "00000000000000000000.log"
