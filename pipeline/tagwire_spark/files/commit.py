@@ -240,16 +240,16 @@ class Leftover(NamedTuple):
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
-    if not is_remote(root) and not is_folder(root):
+    if is_remote(root):
+        return [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
+    path = local_path(root)
+    if not is_folder(path):
         # A job that was killed in its first run may have left work folders, but no output folder.
-        if folders := work_folders(local_path(root)):
+        if folders := work_folders(path):
             return [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
-    found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
-    if is_remote(root):
-        return found
-    root_path = local_path(root)
-    folders = [path for path in root_path.iterdir() if _WORK.fullmatch(path.name)] + work_folders(root_path)
+    found = [each for job in left_of(str(path), storage) if (each := _leftover(job)) is not None]
+    folders = [each for each in path.iterdir() if _WORK.fullmatch(each.name)] + work_folders(path)
     return found + [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
 
 

@@ -10,6 +10,7 @@ from fnmatch import filter as matching
 from glob import has_magic
 from pathlib import Path
 
+from tagwire.log import LogPathError
 from tagwire.log.errors import unreadable
 
 
@@ -69,6 +70,20 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path. Resolve `..`, so that the path ends with a name."""
-    bare = Path(path.removeprefix("file://").removeprefix("file:"))
+    """Return a local path or file URL as an absolute path. Resolve `..`, so that the path ends with a name.
+
+    `file:/x`, `file:///x` and `file://localhost/x` are the same path (RFC 8089). Raises LogPathError for an empty path,
+    and for a file URL of another host.
+    """
+    name = path.removeprefix("file:")
+    if path.startswith("file://"):
+        host, slash, rest = path.removeprefix("file://").partition("/")
+        if host not in ("", "localhost"):
+            raise LogPathError(
+                f"{path}: a file URL can't name another host; for a path on this machine, give file:///PATH"
+            )
+        name = f"{slash}{rest}"
+    if not name:
+        raise LogPathError("the path is empty; give a file or a directory")
+    bare = Path(name)
     return bare.resolve() if ".." in bare.parts else bare.absolute()

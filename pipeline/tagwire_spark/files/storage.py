@@ -21,7 +21,7 @@ from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.errors import is_folder
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
-from tagwire_spark.errors import PipelineError, rejection
+from tagwire_spark.errors import PipelineError, rejection, unreadable
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.local_files import exists, files_below, local_path, matching_paths
 from tagwire_spark.files.reading import RemoteFile, opened_remote
@@ -196,8 +196,8 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def _local(path: str) -> Iterator[Location]:
-    local = local_path(path)
     try:
+        local = local_path(path)
         if exists(local):
             yield Location(local, is_named=True)
             return
@@ -281,6 +281,7 @@ class _Tree:
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")
         self._url, self._suffix = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
+        self._check(self._name)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-")))
         self.root = folder / (PurePosixPath(self._name).name or "root")
         self.root.mkdir()
@@ -297,7 +298,14 @@ class _Tree:
             is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above
             is_below = "" in folders or any(each in folders for each in _with_folders(name, ""))
             if facts["type"] == "file" and (is_below or is_checkpoint) and not is_staged(name):
+                self._check(name)
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
+
+    def _check(self, name: str) -> None:
+        """Raise PipelineError for a name with the part `..`, because its local file would be outside of the tree."""
+        if ".." in name.split("/"):
+            text = f"{name}: object names with the part '..' are not supported; rename the object, or give another URL"
+            raise unreadable(self.options.hidden(text))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

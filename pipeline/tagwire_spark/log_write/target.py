@@ -23,8 +23,10 @@ from pyspark.sql.types import (
 )
 
 from tagwire.errors import TagwireError
+from tagwire.log import LogPathError
 from tagwire.log.convert import Conversion
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, rejection
+from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.log_read.query import paths_of, storage_options, without_connections
 from tagwire_spark.options import Options, invalid
@@ -127,7 +129,7 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     except TagwireError as error:
         raise invalid(f"Option recordFormat or compression: {error}.") from None
     return LogTarget(
-        root=root.rstrip("/") if is_remote(root) else root.removeprefix("file://").removeprefix("file:"),
+        root=_root(root),
         format=to,
         compression=codec,
         batch_bytes=_size(read, "batchBytes"),
@@ -157,6 +159,15 @@ def _batch_id(options: Options) -> int | None:
     if number is None and options.has("queryId"):
         raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
     return number
+
+
+def _root(path: str) -> str:
+    if is_remote(path):
+        return path.rstrip("/")
+    try:
+        return str(local_path(path))
+    except LogPathError as error:
+        raise rejection(error) from None
 
 
 def _size(options: Options, name: str) -> int | None:

@@ -1,5 +1,8 @@
 import errno
+import json
 import os
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +12,15 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.sql.types import StructType
 from streamed_logs import batch, segment, stream
-from written_logs import arrow_rows
+from written_logs import arrow_rows, read_rows
 
+from tagwire.log import LogPathError
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import leftovers
-from tagwire_spark.files.local_files import exists, files_below, matching_paths
+from tagwire_spark.files.local_files import exists, files_below, local_path, matching_paths
+from tagwire_spark.jobs.outputs import job_output
+from tagwire_spark.jobs.units import job_inputs
+from tagwire_spark.log_write.target import log_target
 from tagwire_spark.rpc_source import RpcReader, rpc_query
 
 
@@ -105,3 +112,38 @@ def test_files_of_a_running_job_that_vanish_while_they_are_listed(
 
     monkeypatch.setattr(Path, "is_file", vanishing)
     assert [(each.files, each.bytes) for each in leftovers(str(tmp_path))] == [(1, 4)]
+
+
+@pytest.mark.parametrize(
+    "url", ["/a b/c", "file:/a b/c", "file:///a b/c", "file://localhost/a b/c", "file:///x/../a b/c"]
+)
+def test_urls_of_a_local_path(url: str) -> None:
+    assert local_path(url) == Path("/a b/c")
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("file://server/logs", "file://server/logs: a file URL can't name another host; .* give file:///PATH"),
+        ("file://logs", "can't name another host"),
+        ("file://localhost", "the path is empty"),
+        ("file:", "the path is empty; give a file or a directory"),
+        ("", "(the|The) path is (empty; give a file or a directory|missing; pass it to)"),
+    ],
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        local_path,
+        lambda path: job_inputs(path, ExitStack()),
+        job_output,
+        lambda path: job_output("s3://bucket/logs", path),
+        leftovers,
+        lambda path: read_rows("", paths=json.dumps([path])),
+        lambda path: log_target({"path": path}),
+        lambda path: RpcReader(rpc_query({"paths": json.dumps([path])}), StructType(), []).partitions(),
+    ],
+)
+def test_paths_that_are_not_local(path: str, error: str, use: Callable[[str], Any]) -> None:
+    with pytest.raises((LogPathError, PipelineError), match=error):
+        use(path)

@@ -1,6 +1,7 @@
 import json
 import shutil
-from contextlib import AbstractContextManager, ExitStack
+import tempfile
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -21,7 +22,7 @@ from tagwire.log.file_bytes import file_status
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import settled
-from tagwire_spark.files.storage import Location
+from tagwire_spark.files.storage import Location, locations
 from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import listing
@@ -74,7 +75,7 @@ ZERO = [("orders", 0, offset) for offset in range(6)]
 ONE = [("orders", 1, offset) for offset in range(2)]
 
 
-@pytest.mark.parametrize("scheme", ["", "file://", "local://"])
+@pytest.mark.parametrize("scheme", ["", "file://", "file://localhost", "local://"])
 @pytest.mark.parametrize(
     ("path", "found"),
     [
@@ -215,8 +216,8 @@ def test_parent_folder_in_a_path_is_resolved(kafka: Path, monkeypatch: pytest.Mo
 
 
 def test_jobs_take_a_url_of_this_machine(kafka: Path) -> None:
-    found = [*job_inputs([f"file:{kafka}", f"file://{kafka}"], ExitStack())]
-    assert [each.local for each in found] == [kafka, kafka]
+    found = [*job_inputs([f"file:{kafka}", f"file://{kafka}", f"file://localhost{kafka}"], ExitStack())]
+    assert [each.local for each in found] == [kafka, kafka, kafka]
 
 
 @pytest.mark.parametrize("job", [convert_logs, export_logs, whatif_logs])
@@ -286,3 +287,19 @@ def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
     assert rows(target) == []
     (tmp_path / "empty").mkdir()
     assert stream(tmp_path / "empty").latestOffset({}, ReadAllAvailable()) == {}
+
+
+@pytest.mark.parametrize("name", ["logs/../../new-checkpoint", "logs/t-0/../../../../new", "logs/../t-0/new"])
+@pytest.mark.parametrize("url", ["logs", "logs/t-0", "logs/t-*", "logs/..", "logs/../t-0"])
+def test_no_object_name_leads_out_of_the_local_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, name: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    memory = fsspec.filesystem("memory")
+    memory.pipe(f"/{tmp_path.name}/logs/t-0/{0:020}.log", b"")
+    memory.pipe(f"/{tmp_path.name}/{name}", b"new")
+    before = sorted(tmp_path.parent.rglob("*"))
+    with ExitStack() as stack, suppress(PipelineError):
+        for location in locations((f"memory://{tmp_path.name}/{url}",), stack):
+            location.bring(*(path for path in location.local.rglob("*") if path.is_file()))
+    assert sorted(tmp_path.parent.rglob("*")) == before

@@ -52,7 +52,8 @@ def test_folder_with_a_recently_changed_file_is_kept(tmp_path: Path) -> None:
 
 def test_listed(tmp_path: Path) -> None:
     left = killed(tmp_path, 5)
-    assert leftovers(str(tmp_path)) == [Leftover(str(left), 3, 4, left.stat().st_mtime)]
+    for url in ("", "file:", "file://", "file://localhost"):
+        assert leftovers(f"{url}{tmp_path}") == [Leftover(str(left), 3, 4, left.stat().st_mtime)]
     shutil.rmtree(left)
     assert leftovers(str(tmp_path)) == []
 
