@@ -13,7 +13,8 @@ LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.s
     $bin/python $pytest -p no:cacheprovider -k 'not ([python or -python])' \
     tests/runtime/message/test_engines.py tests/runtime/native/test_lazy_structs.py tests/test_native_memory.py \
     tests/runtime/native/test_native_layouts.py tests/test_engines_agree.py tests/runtime/interpreter/test_error_positions.py \
-    tests/runtime/message/test_objects.py tests/runtime/message/test_json_text.py tests/runtime/explain/test_trace.py \
+    tests/runtime/message/test_objects.py tests/runtime/message/test_constructors.py tests/runtime/message/test_json_text.py \
+    tests/runtime/explain/test_trace.py \
     tests/test_golden_bytes.py tests/test_golden_drafts.py \
     tests/runtime/arrow tests/runtime/records tests/runtime/interpreter/test_record_layouts.py \
     tests/runtime/log/test_dump.py tests/runtime/log/test_column_stream.py tests/runtime/log/test_column_errors.py

@@ -305,5 +305,5 @@ def test_compatible_changes_are_not_reported(old: str, new: str) -> None:
 
 
 def test_every_rule_about_changes_is_seen_to_find() -> None:
-    enums = {"TW915", "TW916", "TW947", "TW948", "TW949"}  # tested in tests/generator/test_enums.py
+    enums = {"TW915", "TW916", "TW947", "TW948", "TW949"}  # tested in test_value_rules.py
     assert {str(row[0]) for row in FOUND} | {"TW914", "TW925"} | enums == set(CHANGE_RULES)

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.model.field_type import FieldType, foreign_type_hint
 from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
@@ -56,3 +57,19 @@ def test_a_struct_that_is_a_type_elsewhere(written: str, hint: str) -> None:
 @pytest.mark.parametrize("name", ["int33", "frobnicate", "Foo", "", "<>", "x<y>"])
 def test_other_names_get_no_hint_of_another_language(name: str) -> None:
     assert foreign_type_hint(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name"),
+    [
+        *(("", name) for name in [*WIRE_TYPES, "Foo", "F"]),
+        *((prefix, name) for prefix in ("[]", " [] ") for name in [*WIRE_TYPES, "Foo", "F"] if name != "records"),
+    ],
+)
+def test_types_are_read_and_printed(prefix: str, name: str) -> None:
+    type = FieldType.parse(f"{prefix}{name}")
+    assert str(type) == f"{prefix.strip()}{name}"
+    assert FieldType.parse(str(type)) == type
+    assert (type.struct is None) == (name in WIRE_TYPES)
+    assert type.primitive is WIRE_TYPES.get(name)
+    assert type.can_be_null == (bool(prefix) or name in ("string", "bytes", "records") or name not in WIRE_TYPES)

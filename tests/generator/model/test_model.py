@@ -1,62 +1,14 @@
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from spec_models import ALL, field, message, struct
 
 from tagwire.errors import SpecError
-from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.model import (
-    ENTITY_TYPES,
-    STRUCT_DEFAULT,
-    Fallback,
-    FieldSpec,
-    FieldType,
-    InvalidSpec,
-    MessageSpec,
-    MessageSummary,
-    StructSpec,
-    implicit_default,
-)
+from tagwire_generator.model import ENTITY_TYPES, Fallback, FieldType, InvalidSpec, implicit_default
 from tagwire_generator.project.options import SpecOptions
-
-ALL = Versions(0, HIGHEST)
-
-
-def field(name: str = "A", type: str = "int8", versions: Versions = ALL, **more: Any) -> FieldSpec:
-    return FieldSpec(name=name, type=FieldType.parse(type), versions=versions, **more)
-
-
-def struct(name: str, *fields: FieldSpec, **more: Any) -> StructSpec:
-    return StructSpec(name=name, versions=ALL, fields=fields, **more)
-
-
-def message(*fields: FieldSpec, **more: Any) -> MessageSpec:
-    keys: dict[str, Any] = {
-        "name": "Sample",
-        "kind": "data",
-        "valid_versions": Versions(0, 3),
-        "flexible_versions": ALL,
-        **more,
-    }
-    return MessageSpec(fields=fields, **keys)
-
-
-@pytest.mark.parametrize(
-    ("prefix", "name"),
-    [
-        *(("", name) for name in [*WIRE_TYPES, "Foo", "F"]),
-        *((prefix, name) for prefix in ("[]", " [] ") for name in [*WIRE_TYPES, "Foo", "F"] if name != "records"),
-    ],
-)
-def test_types_are_read_and_printed(prefix: str, name: str) -> None:
-    type = FieldType.parse(f"{prefix}{name}")
-    assert str(type) == f"{prefix.strip()}{name}"
-    assert FieldType.parse(str(type)) == type
-    assert (type.struct is None) == (name in WIRE_TYPES)
-    assert type.primitive is WIRE_TYPES.get(name)
-    assert type.can_be_null == (bool(prefix) or name in ("string", "bytes", "records") or name not in WIRE_TYPES)
 
 
 @pytest.mark.parametrize("name", WIRE_TYPES)
@@ -161,12 +113,6 @@ def test_all_problems_are_reported_at_once() -> None:
     assert caught.value.rule == "TW401"
 
 
-def test_warnings_stop_nothing_and_do_not_count_in_equality() -> None:
-    spec = message(field(versions=Versions(7, 9)), field("B", ignorable=True))
-    assert [violation.rule for violation in spec.warnings] == ["TW420", "TW422"]
-    assert dataclasses.replace(spec.fields[0]) == spec.fields[0]
-
-
 @pytest.mark.parametrize(
     "spec", [FieldType("int8"), field(), struct("S"), message(), message().summary(), SpecOptions()]
 )
@@ -174,158 +120,3 @@ def test_the_model_is_immutable_and_hashable(spec: Any) -> None:
     with pytest.raises(AttributeError):
         setattr(spec, dataclasses.fields(spec)[0].name, "Other")
     assert len({spec, spec}) == 1
-
-
-def test_structs_come_after_those_that_they_hold() -> None:
-    structs = (struct("A", field(type="C")), struct("B", field(type="[]A")), struct("C", field()), struct("D", field()))
-    spec = message(field(type="B"), field("E", type="D"), structs=structs)
-    assert [each.name for each in spec.structs] == ["C", "A", "B", "D"]
-    assert spec.struct("A").fields[0].default is STRUCT_DEFAULT
-    with pytest.raises(KeyError):
-        spec.struct("E")
-
-
-@pytest.mark.parametrize(
-    ("valid", "unstable", "latest"),
-    [
-        (Versions(0, 3), False, 3),
-        (Versions(0, 3), True, 2),
-        (Versions(2, 2), True, -1),
-        (Versions(0, 0), False, 0),
-        (NONE, False, -1),
-        (NONE, True, -1),
-    ],
-)
-def test_the_latest_stable_version(valid: Versions, unstable: bool, latest: int) -> None:
-    spec = message(kind="request", valid_versions=valid, latest_version_unstable=unstable)
-    assert spec.latest_stable == latest
-
-
-def test_removed_message_has_no_fields() -> None:
-    spec = message(field(type="Undeclared"), valid_versions=NONE, structs=(struct("S"),), reserved_tags=(1,))
-    assert (spec.fields, spec.structs, spec.reserved_tags, spec.root.fields) == ((), (), (), ())
-
-
-def test_nesting_and_default_objects_are_bounded() -> None:
-    def chain(depth: int, width: int) -> MessageSpec:
-        inner = [struct(f"S{i}", *(field(f"F{k}", f"S{i + 1}") for k in range(width))) for i in range(depth)]
-        return message(field(type="S0"), structs=(*inner, struct(f"S{depth}", field())))
-
-    assert len(chain(30, 1).structs) == 31
-    assert len(chain(11, 2).structs) == 12
-    for depth, width in ((31, 1), (12, 2), (500, 3)):
-        with pytest.raises(InvalidSpec) as caught:
-            chain(depth, width)
-        assert caught.value.rule == "TW312"
-
-
-def test_the_fields_of_a_message_are_bounded() -> None:
-    def arrays(depth: int) -> MessageSpec:
-        inner = [struct(f"S{i}", *(field(f"F{k}", f"[]S{i + 1}") for k in range(3))) for i in range(depth)]
-        return message(field("R", type="S0"), structs=(*inner, struct(f"S{depth}", field())))
-
-    assert len(arrays(7).structs) == 8
-    for depth in (8, 12, 30):
-        with pytest.raises(InvalidSpec) as caught:
-            arrays(depth)
-        assert caught.value.rule == "TW312" and "most of them below F0.F0.F0" in str(caught.value)
-
-
-@pytest.mark.parametrize(("own", "nested", "where"), [(4000, 7000, ", most of them below R"), (7000, 4000, "")])
-def test_an_error_about_too_many_fields_says_where_most_are(own: int, nested: int, where: str) -> None:
-    fields, inner = ([field(f"F{k}") for k in range(count)] for count in (own - 1, nested))
-    with pytest.raises(InvalidSpec, match=f"has 11000 fields, including those of its structs{where}; at most 10000"):
-        message(field("R", "S"), *fields, structs=(struct("S", *inner),))
-
-
-def test_tagged_fields_of_a_struct_are_bounded() -> None:
-    def tagged(count: int) -> MessageSpec:
-        fields = (field(f"F{i}", tagged_versions=ALL, tag=i) for i in range(count))
-        return message(*fields, flexible_versions=ALL)
-
-    assert len(tagged(1000).fields) == 1000
-    with pytest.raises(InvalidSpec, match="has 1001 tagged fields; at most 1000") as caught:
-        tagged(1001)
-    assert caught.value.rule == "TW312"
-
-
-def test_a_summary_survives_json() -> None:
-    spec = message(kind="request", api_key=3, component="clients", file="Sample.json", line=2, column=5)
-    summary = spec.summary()
-    assert MessageSummary.from_dict(summary.as_dict()) == summary
-    assert summary.as_dict() == {
-        "name": "Sample",
-        "kind": "request",
-        "api_key": 3,
-        "component": "clients",
-        "valid_versions": "0-3",
-        "flexible_versions": "0+",
-        "file": "Sample.json",
-        "line": 2,
-        "column": 5,
-        "about": "",
-        "aliases": (),
-        "numbers": (),
-    }
-
-
-def test_array_elements_take_at_least_one_byte() -> None:
-    """Check which structs can be array elements: each element must take at least one byte.
-
-    An empty struct takes a byte only if it has a tag section or a buffer of optional fields.
-    """
-
-    def arrays(flexible: Versions, *members: FieldSpec, versions: Versions = ALL, **more: Any) -> MessageSpec:
-        return message(
-            field(type="[]S", versions=versions), structs=(struct("S", *members),), flexible_versions=flexible, **more
-        )
-
-    late = field(versions=Versions.parse("2+"))
-    assert arrays(ALL)
-    assert arrays(Versions.parse("2+"), versions=Versions.parse("2+"))
-    assert arrays(NONE, late, versions=Versions.parse("2+"))
-    assert arrays(NONE, dialect="draft", optional_versions=ALL)
-    rejected: list[Callable[[], MessageSpec]] = [
-        lambda: arrays(NONE),
-        lambda: arrays(Versions.parse("1+")),
-        lambda: arrays(NONE, late),
-        lambda: arrays(NONE, field(versions=Versions(0, 1)), versions=Versions.parse("1+")),
-    ]
-    for build in rejected:
-        with pytest.raises(InvalidSpec) as caught:
-            build()
-        assert caught.value.rule == "TW311"
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, SpecOptions()),
-        ({"tag_gaps": True}, SpecOptions(tag_gaps=True)),
-        (
-            {"length_varint": "unsigned", "length_counts_tag": True},
-            SpecOptions(length_varint="unsigned", length_counts_tag=True),
-        ),
-    ],
-)
-def test_options_from_settings(settings: dict[str, object], expected: SpecOptions) -> None:
-    assert SpecOptions.from_mapping(settings) == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
-        (
-            {"x": 1},
-            "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
-            "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
-        ),
-        ({"tag_gaps": "yes"}, "option `tag_gaps` is 'yes'; it must be true or false"),
-        ({"length_varint": "signed"}, "option `length_varint` is 'signed'; it must be 'zigzag' or 'unsigned'"),
-    ],
-)
-def test_options_that_do_not_exist(settings: dict[str, object], sentence: str) -> None:
-    with pytest.raises(SpecError) as caught:
-        SpecOptions.from_mapping(settings)
-    assert str(caught.value) == sentence

@@ -1,20 +1,14 @@
-import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import small_logs
-from command import tagwire_result as run
 
 from tagwire import log
 from tagwire.log.convert import Conversion
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf, fill_of
 from tagwire.records import Record, RecordBatch, build, convert
-from tagwire_workbench.whatif import scale_of
 
-CopyOf = Callable[[str], Path]
 NOW = 1_700_000_000_000
 TXN = "kafka4/alpha-txn-many-0"
 
@@ -101,103 +95,3 @@ def test_damage_has_its_place(tmp_path: Path) -> None:
 )
 def test_fills(records: int, fill: str) -> None:
     assert fill_of(records) == fill
-
-
-def test_whatif_as_json(logs: Path) -> None:
-    result = run("whatif", "--to", "v3", "--json", logs / TXN)
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    total = found["total"]
-    assert (found["to"], found["against"], found["losses"]) == ("v3", None, [])
-    assert total["batches"] == sum(kind["batches"] for kind in found["kinds"]) > 100
-    assert total["savedUncompressed"] == total["uncompressedBefore"] - total["uncompressedAfter"] > 0
-    assert {kind["topic"] for kind in found["kinds"]} == {"alpha-txn-many"}
-
-
-def test_whatif_as_tables(logs: Path) -> None:
-    result = run("whatif", "--to", "kip82-int", "--against", "v1", "--top", "1", logs / "kafka28", logs / "kafka0.8")
-    assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
-    assert lines[0] == "kip82-int compared with v1"
-    assert sum(line.startswith("and ") and "--top" in line for line in lines) == 1
-    assert any(line.startswith("lost: ") for line in lines)
-
-
-def test_whatif_as_a_page(logs: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert run("whatif", "--to", "v3", "--html", page, logs / "kafka28").exit_code == 0
-    text = page.read_text(encoding="utf-8")
-    assert "alpha-upgrade2" in text and "prefers-color-scheme: dark" in text
-    plots = text.split("<figure>")[1:]
-    axes = [re.findall(r'style="left: [-0-9.]+%">([-0-9.,]+)</span>', plot) for plot in plots]
-    assert len(plots) > 2 and all(
-        len(axis) > 1 and plot.count('class="row"') > 1 for plot, axis in zip(plots, axes, strict=True)
-    )
-    saved = [axis for plot, axis in zip(plots, axes, strict=True) if "% saved" in plot]
-    assert len(saved) > 1 and all(axis == saved[0] for axis in saved)
-    for foreign in ("<script", "<link", "src=", "@import", "url("):
-        assert foreign not in text
-
-
-@pytest.mark.parametrize(
-    ("values", "ticks"),
-    [
-        ([], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        ([3.1, 17.0], [0, 5, 10, 15, 20]),
-        ([-0.21, 0.27], [-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3]),
-        ([-5], [-5, -4, -3, -2, -1, 0]),
-        ([294_894], [0, 100_000, 200_000, 300_000]),
-    ],
-)
-def test_axes_have_round_ticks_and_room(values: list[float], ticks: list[float]) -> None:
-    scale = scale_of(values, "bytes")
-    assert scale.ticks == ticks
-    assert [position for position, _ in scale.labels()][:: len(ticks) - 1] == [0, 100]
-    for value in values:
-        bar = scale.bar("compressed", value, "")
-        assert 0 <= bar.left <= bar.left + bar.width <= 100.01 and bar.is_loss == (value < 0)
-
-
-def test_a_topic_s_name_is_text_on_the_page(tmp_path: Path) -> None:
-    folder = tmp_path / "<b>&-0"
-    segment(folder, draft_batch())
-    assert run("whatif", "--to", "v3", "--html", tmp_path / "page.html", folder).exit_code == 0
-    text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<b>" not in text and "&lt;b&gt;&amp;" in text
-
-
-def test_convert_a_broker_s_folder(logs: Path, tmp_path: Path) -> None:
-    output = tmp_path / "output"
-    result = run("log", "convert", "--to", "v2", "--output", output, logs / "kafka0.11", "--json")
-    assert result.exit_code == 0, result.output
-    reports = [json.loads(line) for line in result.stdout.splitlines()]
-    assert {Path(report["file"]).parent.name for report in reports} == {"alpha-b0.11-compact-gzip-0"}
-    assert (output / "meta.properties").is_file() and (output / "alpha-b0.11-compact-gzip-0").is_dir()
-    again = run("log", "convert", "--to", "v2", "--output", output, logs / "kafka0.11")
-    assert again.exit_code == 1 and "already exists" in again.stderr
-
-
-def test_convert_reports_each_loss_once(logs: Path, tmp_path: Path) -> None:
-    result = run("log", "convert", "--to", "v1", "--output", tmp_path / "output", logs / TXN)
-    assert result.exit_code == 1
-    lines = [line for line in result.stderr.splitlines() if "is_transactional" in line]
-    assert len(lines) == 1 and "losses: that format has no field for it (first at byte 0 of " in lines[0]
-    assert (tmp_path / "output" / "alpha-txn-many-0").is_dir()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("log", "convert", "--to", "v1", "--codec", "zstd", "--output", "x"), "unknown codec 'zstd' in v1"),
-        (("whatif", "--to", "v9"), "there is no record format 'v9'"),
-        (("whatif", "--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
-    ],
-)
-def test_invalid_options(logs: Path, arguments: tuple[str, ...], message: str) -> None:
-    result = run(*arguments, logs / TXN)
-    assert result.exit_code in (1, 2) and message in result.stderr
-
-
-def test_a_segment_alone_is_not_converted(logs: Path, tmp_path: Path) -> None:
-    result = run("log", "convert", "--output", tmp_path / "x", logs / TXN / f"{0:020}.log")
-    assert result.exit_code == 1 and "give the folder of its partition" in result.stderr
