@@ -72,8 +72,36 @@ def reject_pipe(path: "Path") -> None:
         raise UnreadableFileError(f"{path} is neither a file nor a directory; to read a pipe, use `-` and `< {path}`")
 
 
-class InputPath(click.Path):
-    """A click parameter type for a readable file or folder. Values are Path objects, or strings if `is_text` is set."""
+class AnyPath(click.Path):
+    """A click parameter type for a path that need not exist, such as an output. An empty path is a usage error.
+
+    Values are Path objects, or strings if `is_text` is set. All parameters that are paths have this type or a subclass,
+    because `Path("")` is the current folder.
+    """
+
+    def __init__(
+        self,
+        *,
+        files: bool = True,
+        folders: bool = True,
+        exists: bool = False,
+        allow_dash: bool = False,
+        is_text: bool = False,
+    ) -> None:
+        kind: type[Any] | None = None
+        if not is_text:
+            from pathlib import Path as kind  # imported here and below, so that other commands start faster
+
+        super().__init__(exists=exists, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the path is empty; give a file or a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class InputPath(AnyPath):
+    """A click parameter type for a readable file or folder."""
 
     def __init__(
         self,
@@ -88,10 +116,7 @@ class InputPath(click.Path):
 
         With `stdin_name`, `-` becomes the path of a temporary copy of standard input, with this file name.
         """
-        from pathlib import Path  # imported here and below, so that other commands start faster
-
-        kind = None if is_text else Path
-        super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
+        super().__init__(exists=True, files=files, folders=folders, allow_dash=allow_dash, is_text=is_text)
         self.stdin_name = stdin_name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

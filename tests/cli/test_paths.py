@@ -2,8 +2,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from command import tagwire_outcome
+from command_paths import COMMAND_PATHS, command_of
+
+from tagwire_cli.paths import UnreadableFileError
 
 NOT_A_FILE = "is neither a file nor a directory; to read a pipe, use `-`"
 
@@ -26,3 +30,40 @@ def test_spec_from_a_pipe_is_validated() -> None:
 def test_an_empty_path(words: list[Any]) -> None:
     code, out, err = tagwire_outcome(*words, "")
     assert (code, out) == (2, "") and "the path is empty; give a file or a directory" in err
+
+
+@pytest.mark.parametrize("path", COMMAND_PATHS)
+def test_no_command_takes_an_empty_path_for_the_current_folder(path: str) -> None:
+    command = command_of(path)
+    for param in command.params:
+        if isinstance(param.type, click.Path) or (param.metavar or "").strip("[].2") in ("FILE", "DIR", "JAR"):
+            with pytest.raises((click.BadParameter, UnreadableFileError), match="the path is empty; give a file or a"):
+                param.type.convert("", param, click.Context(command))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "log convert logs --to v2 --output",
+        "log salvage logs --output",
+        "whatif logs --to v1 --html",
+        "lock specs --file",
+        "export --kafka --output",
+        "generate --output",
+        "generate --templates",
+        "init pings",
+        "get MetadataRequest 12 topics --file",
+        "spark convert logs --output",
+        "spark convert logs --output s3://bucket/logs --work-folder",
+        "spark audit",
+    ],
+)
+def test_an_option_with_an_empty_path(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("logs", "specs"):
+        Path(name).mkdir()
+    code, out, err = tagwire_outcome(*words.split(), "")
+    name = words.split()[-1]
+    assert (code, out) == (2, "") and "the path is empty; give a file or a directory" in err
+    assert not name.startswith("--") or f"'{name}'" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "specs"]

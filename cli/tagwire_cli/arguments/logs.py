@@ -14,7 +14,7 @@ import click
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.options import option_group
 from tagwire_cli.output.echo import progress_bar, say
-from tagwire_cli.paths import InputPath, reject_pipe
+from tagwire_cli.paths import AnyPath, InputPath, reject_pipe
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -126,7 +126,7 @@ output_options = option_group(
         *("--output", "output"),
         required=True,
         metavar="DIR",
-        type=click.Path(path_type=Path),
+        type=AnyPath(),
         help="Write the partitions to this folder.",
     ),
     click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
@@ -157,9 +157,7 @@ whatif_options = option_group(
         help="The format to compare with; default: the format of each batch.",
     ),
     conversion_options,
-    click.option(
-        "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page with plots."
-    ),
+    click.option("--html", type=AnyPath(folders=False), metavar="FILE", help="Write an HTML page with plots."),
     click.option(
         "--top", default=20, show_default=True, metavar="N", help="Number of topics in the table and on the page."
     ),

@@ -7,6 +7,7 @@ import click
 
 from tagwire.text_format import whole_number
 from tagwire_cli.arguments import completion
+from tagwire_cli.paths import AnyPath
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -105,7 +106,7 @@ def file_option(function: F) -> F:
         "--file",
         metavar="FILE",
         default="-",
-        type=click.Path(allow_dash=True),
+        type=AnyPath(allow_dash=True, is_text=True),
         help="Read this file instead of standard input.",
     )(function)
 
@@ -159,7 +160,7 @@ def requests_option(function: F) -> F:
         "--requests",
         "requests_file",
         metavar="FILE",
-        type=click.Path(),
+        type=AnyPath(is_text=True),
         help="The requests, as frames; responses are matched by correlation ID.",
     )(function)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import click
 
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import AnyPath, InputPath
 
 F = TypeVar("F", bound=Callable[..., Any])
 Session: TypeAlias = Callable[[], AbstractContextManager[Any]]
@@ -23,7 +23,7 @@ class PathOrUrl(InputPath):
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
-class NewLocation(click.Path):
+class NewLocation(AnyPath):
     """A click parameter type for an output path or a URL. Values are Path objects, or strings for URLs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -91,13 +91,13 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
         *("--output", "output"),
         required=True,
         metavar=metavar,
-        type=NewLocation(path_type=Path),
+        type=NewLocation(),
         help=f"{help}, or s3:// URL; it must not exist yet.",
     )
     work = click.option(
         *("--work-folder", "work_folder"),
         metavar="DIR",
-        type=click.Path(path_type=Path),
+        type=AnyPath(),
         help="A folder for output before it is uploaded to a URL. All workers must mount it.",
     )
     return lambda function: output(work(function))

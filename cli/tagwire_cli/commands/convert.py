@@ -12,6 +12,7 @@ from tagwire_cli.input.encodings import batches_hint
 from tagwire_cli.input.files import InputError, note_empty, read_bytes
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import reject_terminal, write_bytes
+from tagwire_cli.paths import AnyPath
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet, RecordBatch
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("convert")
 @click.argument("to", metavar="FORMAT", type=FormatName())
-@click.argument("file", metavar="[FILE]", default="-", type=click.Path(allow_dash=True))
+@click.argument("file", metavar="[FILE]", default="-", type=AnyPath(allow_dash=True, is_text=True))
 @click.option(
     "--from",
     "source",

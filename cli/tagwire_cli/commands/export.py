@@ -10,7 +10,7 @@ from tagwire.text_format import count, printable
 from tagwire_cli.output.diagnostics import print_problems
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import AnyPath, InputPath
 
 if TYPE_CHECKING:
     from tagwire_generator.editing.kafka_export import Exported
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @click.command("export")
 @click.argument("paths", nargs=-1, metavar="[DIR...]", type=InputPath(files=False))
 @click.option("--kafka", is_flag=True, required=True, help="Export for the generator of Apache Kafka.")
-@click.option(
-    "--output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write the specs to this folder."
-)
+@click.option("--output", metavar="DIR", type=AnyPath(files=False), help="Write the specs to this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bool) -> None:
     """Report which specs are plain Kafka, and write these specs.

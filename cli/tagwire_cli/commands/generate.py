@@ -14,6 +14,7 @@ from tagwire.text_format import count, printable
 from tagwire_cli.arguments import completion
 from tagwire_cli.output.diagnostics import print_problems, summary
 from tagwire_cli.output.echo import progress_bar, say, say_patch
+from tagwire_cli.paths import AnyPath
 
 if TYPE_CHECKING:
     from tagwire_generator.project.output import Plan
@@ -39,8 +40,15 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
     shell_complete=completion.spec_sets,
     help="Generate only this package; may be repeated.",
 )
-@click.option("--templates", metavar="DIR", help="Use these templates; @markdown and @wireshark are built in.")
-@click.option("--output", metavar="DIR", help="Write the packages to this folder.")
+@click.option(
+    "--templates",
+    metavar="DIR",
+    type=AnyPath(is_text=True),
+    help="Use these templates; @markdown and @wireshark are built in.",
+)
+@click.option(
+    "--output", metavar="DIR", type=AnyPath(files=False, is_text=True), help="Write the packages to this folder."
+)
 @click.option(
     "--formatter", type=click.Choice(("black", "ruff")), help="Use this formatter instead of the one in the settings."
 )

@@ -8,11 +8,12 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.output.echo import say
+from tagwire_cli.paths import AnyPath
 
 
 @click.command("init")
 @click.argument("name")
-@click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", required=False, default=".", type=AnyPath(files=False))
 @click.option("--no-headers", is_flag=True, help="Create messages without RequestHeader and ResponseHeader.")
 def command(name: str, folder: Path, no_headers: bool) -> None:
     """Create a project for your own protocol in the current folder, or in FOLDER.

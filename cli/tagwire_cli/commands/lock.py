@@ -11,7 +11,7 @@ from tagwire.text_format import count
 from tagwire_cli.commands.breaking import read_path
 from tagwire_cli.output.diagnostics import finding_text, findings_summary, print_findings
 from tagwire_cli.output.echo import say
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import AnyPath, InputPath
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution import Finding
@@ -29,7 +29,7 @@ _REJECTED: Final = ("error", "wire", "semantic")
     "--file",
     "lock_file",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=AnyPath(folders=False),
     help="The lock file of DIR; default: the lock file of its spec set.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a lock file would change.")

@@ -7,7 +7,7 @@ import click
 from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import AnyPath, InputPath
 
 
 @click.command("draft-version")
@@ -15,7 +15,7 @@ from tagwire_cli.paths import InputPath
 @click.option(
     "--output",
     metavar="DIR2",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=AnyPath(files=False),
     help="Write the drafts to this folder; other specs in it are not replaced.",
 )
 @click.option("--in-place", is_flag=True, help="Edit the specs in DIR; each only gains a version.")

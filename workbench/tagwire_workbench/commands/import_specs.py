@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tagwire_cli.output.echo import progress_bar, say
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import AnyPath, InputPath
 
 
 @click.command("import")
@@ -17,7 +17,7 @@ from tagwire_cli.paths import InputPath
     "out",
     required=True,
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=AnyPath(files=False),
     help="Write the specs to DIR/<component>/<Message>.json.",
 )
 @click.option("--component", metavar="NAME", help="The component, for sources whose name does not contain it.")

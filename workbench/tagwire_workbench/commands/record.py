@@ -16,6 +16,7 @@ from tagwire_cli.arguments.options import Seconds, json_lines_option, package_op
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
+from tagwire_cli.paths import AnyPath
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
@@ -55,7 +56,7 @@ _LISTENING: Final = _AddressType("127.0.0.1")
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=AnyPath(folders=False),
     required=True,
     help="A new file; gzipped if its name ends in .gz.",
 )

@@ -9,6 +9,7 @@ import click
 from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import Session, spark_options
 from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
+from tagwire_cli.paths import AnyPath
 
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
 _LEFT: Final = ("path", "files", "bytes", "lastWritten")
@@ -23,7 +24,7 @@ _COLUMNS: Final = (
 
 
 @click.command("audit")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=AnyPath(is_text=True))
 @click.option(
     "--rejected-by", metavar="RELEASE", help="Show only requests that brokers of this release reject, such as 4.0."
 )

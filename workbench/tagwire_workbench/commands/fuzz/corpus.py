@@ -13,6 +13,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers
 from tagwire_cli.output.echo import say
+from tagwire_cli.paths import AnyPath
 from tagwire_workbench.fuzzing.framing import KINDS, framing_options
 
 if TYPE_CHECKING:
@@ -32,13 +33,11 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.option(
     "--output",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=AnyPath(files=False),
     metavar="DIR",
     help="The folder for the seeds.",
 )
-@click.option(
-    "--dictionary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write a dictionary."
-)
+@click.option("--dictionary", type=AnyPath(folders=False), metavar="FILE", help="Also write a dictionary.")
 @click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
 @framing_options
 @package_option

@@ -20,6 +20,7 @@ from tagwire_cli.arguments.options import Seconds, VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
 from tagwire_cli.input.files import InputError, read_bytes
 from tagwire_cli.output.echo import say
+from tagwire_cli.paths import AnyPath
 from tagwire_workbench.fuzzing.framing import framing_options
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class _Version(click.Argument):
 
 
 @click.command("minimise")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=AnyPath(allow_dash=True, is_text=True))
 @click.argument("message", metavar="[MESSAGE", required=False, shell_complete=completion.messages)
 @click.argument(
     "version",
@@ -52,7 +53,7 @@ class _Version(click.Argument):
 @click.option("--command", "shell", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
 @click.option("--says", "required_output", metavar="TEXT", help="The command must also print this.")
 @click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
-@click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write.")
+@click.option("--output", required=True, type=AnyPath(), metavar="FILE", help="The file to write.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
 @framing_options
 @package_option
