@@ -15,16 +15,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from coded_ways import check_bytes, check_drawn, check_json
 from command import tagwire_result
-from hypothesis import HealthCheck, given, settings
 from network_packets import Segment, pcap
 
 import tagwire
 from tagwire import arrow
 from tagwire.frames.redaction import Redaction, sensitive_paths
-from tagwire.message.engines import native_obstacle, python_serializer
+from tagwire.message.engines import native_obstacle
 from tagwire.selection.paths import SelectionError
-from tagwire.testing import messages
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
@@ -105,18 +104,8 @@ def order(shop: ModuleType, version: int) -> Any:
 
 @pytest.mark.parametrize("version", GOLDEN)
 def test_golden_bytes_of_both_engines(shop: ModuleType, version: int) -> None:
-    message, data = order(shop, version), GOLDEN[version]
     assert native_obstacle(shop.OrderRequest, version) == "" or tagwire.engine() == "python"
-    pure = python_serializer(shop.OrderRequest, version)
-    assert message.encode(version) == pure.encode(message) == data
-    assert shop.OrderRequest.decode(data, version) == message == pure.decode(data)
-    assert message.encoded_size(version) == len(data)
-    for cut in [*(data[:end] for end in range(len(data))), data + b"\0"]:
-        with pytest.raises(tagwire.DecodeError) as rejected:
-            shop.OrderRequest.decode(cut, version)
-        with pytest.raises(tagwire.DecodeError) as by_pure_code:
-            pure.decode(cut)
-        assert str(rejected.value) == str(by_pure_code.value)
+    check_bytes(order(shop, version), version, GOLDEN[version])
 
 
 @pytest.mark.parametrize("version", GOLDEN)
@@ -124,22 +113,14 @@ def test_json_and_text(shop: ModuleType, version: int) -> None:
     message = order(shop, version)
     obj = message.to_json(version)
     assert (obj["state"], obj["lines"][0]["levels"], obj["total"]["level"]) == ("DONE", ["LOW", "HIGH"], "LOW")
-    assert shop.OrderRequest.from_json(obj, version) == message
-    assert shop.OrderRequest.from_json_text(message.to_json_text(version), version) == message
+    check_json(message, version)
     del obj["total"]["amount"]
     with pytest.raises(tagwire.EncodeError, match=r"total\.amount"):
         shop.OrderRequest.from_json(obj, version)
 
 
 def test_strategies_and_columns(shop: ModuleType) -> None:
-    @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-    @given(messages(shop.OrderRequest, 1))
-    def check(message: Any) -> None:
-        data = message.encode(1)
-        assert shop.OrderRequest.decode(data, 1) == message
-        assert python_serializer(shop.OrderRequest, 1).encode(message) == data
-
-    check()
+    check_drawn(shop.OrderRequest, 1, examples=20)
     pa = pytest.importorskip("pyarrow")
     [row] = pa.array(arrow.decode_column(pa.array([GOLDEN[1]]), shop.OrderRequest, 1)).to_pylist()
     assert (row["at"].isoformat(), row["total"]["amount"]) == ("2023-11-14T22:13:20.123000+00:00", Decimal("19.99"))

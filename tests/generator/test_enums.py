@@ -6,21 +6,16 @@ from typing import Any
 
 import pytest
 from build_package import build_package
+from coded_ways import check_bytes, check_drawn, decoded
 from command import tagwire_output
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from task_specs import KIND, STATE, TASK
 
 import tagwire
 from tagwire import arrow
 from tagwire.explain.text import annotate
 from tagwire.explain.trace import trace
-from tagwire.interpreter.reader import decode
-from tagwire.interpreter.writer import encode as encode_by_layout
-from tagwire.limits import DEFAULT_LIMITS
-from tagwire.message.engines import native_obstacle, python_serializer
+from tagwire.message.engines import native_obstacle
 from tagwire.message.json import _Reader, _Writer
-from tagwire.testing import messages as strategies_of
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.register import registers_among
@@ -56,20 +51,10 @@ def task(tasks: Any, version: int) -> Any:
 
 @pytest.mark.parametrize("version", range(3))
 def test_the_bytes_in_both_engines(tasks: Any, version: int) -> None:
-    cls, message, data = tasks.Task, task(tasks, version), golden(version)
-    assert native_obstacle(cls, version) == ""
-    assert message.encode(version) == data and message.encoded_size(version) == len(data)
-    serializer = python_serializer(cls, version)
-    out = bytearray()
-    serializer.write(message, out)
-    assert bytes(out) == data == encode_by_layout(cls.serializer(version).layout(), message)
-    read = [
-        cls.decode(data, version),
-        serializer.read(data, data, 0)[0],
-        decode(cls.serializer(version).layout(), data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0],
-    ]
-    for found in read:
-        assert found == message
+    message, data = task(tasks, version), golden(version)
+    assert native_obstacle(tasks.Task, version) == ""
+    check_bytes(message, version, data)
+    for found in decoded(tasks.Task, data, version):
         assert found.state is tasks.TaskState.RUNNING and found.kind is tasks.TaskKind.STREAM
         assert found.next is (tasks.TaskState.DONE if version == 2 else tasks.TaskState.RUNNING)
         assert [type(each) for each in found.past] == ([tasks.TaskState, int] if version else [])
@@ -209,29 +194,9 @@ def test_select_and_rewrite(tasks: Any) -> None:
         tagwire.select(cls, "kind").rewrite(data, 1, lambda kind: 7)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.data(), st.integers(0, 2))
-def test_engines_agree(tasks: Any, data: st.DataObject, version: int) -> None:
-    cls = tasks.Task
-    message = data.draw(strategies_of(cls, version))
-    encoded = message.encode(version)
-    serializer = python_serializer(cls, version)
-    out = bytearray()
-    serializer.write(message, out)
-    assert bytes(out) == encoded
-    again = cls.decode(encoded, version)
-    assert again == message == serializer.read(encoded, encoded, 0)[0]
-    assert cls.from_json(message.to_json(version), version) == message
-    at = data.draw(st.integers(0, len(encoded) - 1))
-    broken = encoded[:at] + bytes([data.draw(st.integers(0, 255))]) + encoded[at + 1 :]
-    assert outcome(lambda: cls.decode(broken, version)) == outcome(lambda: serializer.decode(broken))
-
-
-def outcome(call: Any) -> tuple[Any, ...]:
-    try:
-        return ("read", call())
-    except tagwire.DecodeError as error:
-        return ("rejected", error.path, error.offset, str(error))
+@pytest.mark.parametrize("version", range(3))
+def test_engines_agree(tasks: Any, version: int) -> None:
+    check_drawn(tasks.Task, version)
 
 
 def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyPatch) -> None:

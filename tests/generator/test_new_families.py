@@ -14,15 +14,11 @@ import jinja2
 import pytest
 from build_package import build_package
 from change_specs import field, read, spec
-from hypothesis import HealthCheck, given, settings
+from coded_ways import check_bytes, check_drawn, check_json
 
 import tagwire
 from tagwire import arrow
-from tagwire.interpreter.reader import decode
-from tagwire.interpreter.writer import encode
-from tagwire.limits import DEFAULT_LIMITS
-from tagwire.message.engines import native_obstacle, python_serializer
-from tagwire.testing import messages
+from tagwire.message.engines import native_obstacle
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.wire_type import Deviation, Unfit, WireType
 from tagwire_generator.editing.spec_edit import format_spec
@@ -174,17 +170,7 @@ def message_of(package: ModuleType, kind: str) -> Any:
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
 def test_bytes(package: ModuleType, kind: str, version: int) -> None:
-    cls, data = message_of(package, kind), BYTES[kind, version]
-    message = cls(**VALUES[kind, version])
-    assert message.encode(version) == data and message.encoded_size(version) == len(data)
-    assert cls.decode(data, version) == message
-    layout = cls.serializer(version).layout()
-    assert encode(layout, message) == data
-    assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == message
-    assert python_serializer(cls, version).read(data, data, 0) == (message, len(data)), "the straight-line code itself"
-    for size in range(len(data)):
-        with pytest.raises(tagwire.DecodeError):
-            cls.decode(data[:size], version)
+    check_bytes(message_of(package, kind)(**VALUES[kind, version]), version, BYTES[kind, version])
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
@@ -199,8 +185,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
     message = cls(**VALUES[kind, version])
     form = message.to_json(version)
     assert form["plain"] == (A.hex() if kind == "fixed16" else 123)
-    assert cls.from_json(form, version) == message
-    assert cls.from_json_text(message.to_json_text(version), version) == message
+    check_json(message, version)
     with pytest.raises(tagwire.EncodeError, match=rf"many\[0\]: expected {kind}"):
         cls.from_json({**form, "many": ["x"]}, version)
 
@@ -241,15 +226,8 @@ def test_explain(package: ModuleType, kind: str, version: int) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
-def test_strategies(package: ModuleType, kind: str, version: int) -> None:
-    cls = message_of(package, kind)
-
-    @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-    @given(messages(cls, version))
-    def check(message: Any) -> None:
-        assert cls.decode(message.encode(version), version) == message
-
-    check()
+def test_engines_agree(package: ModuleType, kind: str, version: int) -> None:
+    check_drawn(message_of(package, kind), version, examples=20)
 
 
 def test_arrow_columns(package: ModuleType) -> None:

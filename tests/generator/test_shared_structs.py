@@ -8,19 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from coded_ways import check_bytes, check_drawn, check_json
 from shapes import REQUEST_BYTES, RESPONSE_BYTES, SPECS, make_shapes
 from spec_projects import read_tree
 
 import tagwire
 from tagwire import arrow
-from tagwire.interpreter.reader import decode
-from tagwire.interpreter.writer import encode as encode_by_layout
-from tagwire.limits import DEFAULT_LIMITS
-from tagwire.message.engines import python_serializer
 from tagwire.message.field_table import layout_of
-from tagwire.testing import strategies
 from tagwire_generator import pipeline
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.pipeline import generate
@@ -78,22 +72,11 @@ GOLDEN = [
 @pytest.mark.parametrize(("make", "version", "hexadecimal"), GOLDEN)
 def test_golden_bytes(shapes: Any, make: Any, version: int, hexadecimal: str) -> None:
     message, data = make(shapes, version), bytes.fromhex(hexadecimal)
-    cls, layout = type(message), layout_of(type(message), version)
-    serializer = python_serializer(cls, version)
-    written = bytearray()
-    serializer.write(message, written)
-    assert message.encode(version) == written == encode_by_layout(layout, message) == data
-    read = decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0]
-    assert cls.decode(data, version) == serializer.read(data, data, 0)[0] == read == message
-    for style in ("lossless", "kafka"):
-        assert cls.from_json(message.to_json(version, style=style), version) == message
-        assert cls.from_json_text(message.to_json_text(version, style=style), version) == message
-    traced = tagwire.trace(cls, data, version)
+    check_bytes(message, version, data)
+    check_json(message, version)
+    traced = tagwire.trace(type(message), data, version)
     assert traced.error is None
-    assert {"at.x", "at.y"} <= {node.path for node in traced.parts[-1].walk()} or cls.KIND == "response"
-    for size in range(len(data)):
-        with pytest.raises(tagwire.DecodeError):
-            cls.decode(data[:size], version)
+    assert {"at.x", "at.y"} <= {node.path for node in traced.parts[-1].walk()} or message.KIND == "response"
 
 
 def test_there_is_one_class(shapes: Any) -> None:
@@ -156,12 +139,9 @@ def test_selection_goes_into_shared_structs(shapes: Any) -> None:
     assert chosen.holder_versions(3) == (1, 3) and chosen.holder_versions(0) == (None, 0)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.data())
-def test_strategies(shapes: Any, data: st.DataObject) -> None:
-    version = data.draw(st.integers(0, 3))
-    message = data.draw(strategies.messages(shapes.PlaceResponse, version))
-    assert shapes.PlaceResponse.decode(message.encode(version), version) == message
+@pytest.mark.parametrize("version", range(4))
+def test_engines_agree(shapes: Any, version: int) -> None:
+    check_drawn(shapes.PlaceResponse, version)
 
 
 def test_changed_shared_struct_regenerates_the_messages_that_use_it(

@@ -17,16 +17,14 @@ from uuid import UUID
 
 import pytest
 from build_package import build_package
-from hypothesis import HealthCheck, given, settings
+from coded_ways import check_bytes, check_drawn, check_json
 
 import tagwire
 from tagwire import EncodeError, arrow
-from tagwire.interpreter.reader import LayoutReader, decode
+from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
-from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.field_table import layout_of
-from tagwire.testing import messages
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.problems import Problem
@@ -199,36 +197,9 @@ def converted(package: ModuleType, values: Any) -> Any:
 @pytest.mark.parametrize(("name", "version"), CASES)
 def test_bytes(package: ModuleType, name: str, version: int) -> None:
     cls, message, data = sample(package, name, version)
-    assert message.encode(version).hex() == data.hex() and message.encoded_size(version) == len(data)
-    layout = cls.serializer(version).layout()
-    serializer = python_serializer(cls, version)
-    assert encode(layout, message) == data == serializer.encode(message)
-    assert cls.decode(data, version) == message
-    assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == message
-    assert serializer.read(data, data, 0) == (message, len(data)), "the straight-line code itself"
+    check_bytes(message, version, data)
+    check_json(message, version)
     assert native_obstacle(cls, version) == "" or tagwire.engine() == "python"
-
-
-@pytest.mark.parametrize(("name", "version"), CASES)
-def test_truncated_bytes_and_additional_bytes_are_rejected(package: ModuleType, name: str, version: int) -> None:
-    cls, _, data = sample(package, name, version)
-    pure = python_serializer(cls, version)
-    for odd in (*(data[:size] for size in range(len(data))), data + b"\0"):
-        with pytest.raises(tagwire.DecodeError) as rejected:
-            cls.decode(odd, version)
-        with pytest.raises(tagwire.DecodeError) as by_pure_code:
-            pure.decode(odd)
-        assert str(rejected.value) == str(by_pure_code.value)
-
-
-@pytest.mark.parametrize(("name", "version"), CASES)
-def test_json(package: ModuleType, name: str, version: int) -> None:
-    cls, message, _ = sample(package, name, version)
-    for style in ("lossless", "kafka"):
-        form = message.to_json(version, style=style)
-        text = message.to_json_text(version, style=style)
-        assert json.loads(text) == form
-        assert cls.from_json(form, version) == message == cls.from_json_text(text, version)
 
 
 @pytest.mark.parametrize(("name", "version"), CASES)
@@ -250,19 +221,8 @@ def test_explain(package: ModuleType, name: str, version: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), CASES)
-def test_strategies(package: ModuleType, name: str, version: int) -> None:
-    cls, _, _ = sample(package, name, version)
-    pure, layout = python_serializer(cls, version), cls.serializer(version).layout()
-
-    @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-    @given(messages(cls, version))
-    def check(message: Any) -> None:
-        data = message.encode(version)
-        assert data == pure.encode(message) == encode(layout, message)
-        assert cls.decode(data, version).encode(version) == data
-        assert pure.decode(data).encode(version) == data
-
-    check()
+def test_engines_agree(package: ModuleType, name: str, version: int) -> None:
+    check_drawn(getattr(package, name), version)
 
 
 @pytest.mark.parametrize(("name", "version"), CASES)
