@@ -18,12 +18,11 @@ import shutil
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from tagwire.log.whole_folder import on_disk
+from tagwire.log.whole_folder import file_locks, on_disk
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files import local_moves
 from tagwire_spark.files.commit_folder import (
@@ -342,7 +341,7 @@ class LocalFolder(CommitFolder):
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
     """Lock a folder in the `with` block, and yield whether this succeeded. A shared lock allows other shared locks."""
-    flock, handle, is_held = _flock(), None, False
+    flock, handle, is_held = file_locks(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)
     if flock is None or handle is None:
@@ -355,10 +354,3 @@ def locked(root: Path, *, shared: bool) -> Generator[bool]:
         yield is_held
     finally:
         os.close(handle)
-
-
-def _flock() -> Any:
-    try:
-        return import_module("fcntl")
-    except ImportError:  # Windows has no fcntl
-        return None

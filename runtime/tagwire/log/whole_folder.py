@@ -46,7 +46,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     LogPathError if the lock file can't be written.
     """
     path = target.with_name(f"{_hidden_name(target)}.lock")
-    flock = _flock()
+    flock = file_locks()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, is_held = (None, False) if flock is None else _taken(flock, target, path, waits=waits)
@@ -106,10 +106,11 @@ def _is_still(path: Path, handle: int) -> bool:
         return False
 
 
-def _flock() -> Any:
+def file_locks() -> Any:
+    """Return Python's module for file locks, or None on Windows, which does not have it."""
     try:
         return import_module("fcntl")
-    except ImportError:  # Windows does not have fcntl
+    except ImportError:
         return None
 
 

@@ -133,7 +133,7 @@ def test_stopped_run_over_many_partitions_continues(command: str, tmp_path: Path
 def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_flock", lambda: None)
+    monkeypatch.setattr(module, "file_locks", lambda: None)
     target = tmp_path / "new" / "folder" / "alpha-0"
 
     def second() -> None:

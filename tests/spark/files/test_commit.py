@@ -236,7 +236,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         "flock fails": NoLocks,
         "flock holds nothing": SimpleNamespace(LOCK_SH=0, LOCK_EX=0, flock=lambda *_: None),
     }
-    monkeypatch.setattr(local_commit, "_flock", lambda: found.get(request.param))
+    monkeypatch.setattr(local_commit, "file_locks", lambda: found.get(request.param))
     monkeypatch.setattr(commit, "_PATIENCE", 0.3)
 
 

@@ -31,7 +31,7 @@ AFTER = {"t-0": [b"old", b"new"], "u-0": [b"new"]}
 
 @pytest.fixture(autouse=True)
 def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_commit, "_flock", lambda: None)
+    monkeypatch.setattr(local_commit, "file_locks", lambda: None)
     monkeypatch.setattr(commit, "_PATIENCE", 0)
 
 
