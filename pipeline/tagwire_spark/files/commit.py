@@ -48,7 +48,7 @@ def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFold
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Return the Job that has this ID in a log folder. All runs of a micro-batch use the same job ID."""
+    """Return the Job that has this ID in a log folder."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
@@ -119,7 +119,7 @@ def noted_batches(job: Job) -> Mapping[str, Any]:
 def abandon(job: Job) -> None:
     """Remove the staged files of a job, unless the job is committed."""
     folder = _of(job)
-    with folder.rejected(), folder.locked(shared=False):  # so that another run of the job can't commit in between
+    with folder.rejected(), folder.locked(shared=False):  # so that the job can't commit in between
         if all(folder.manifest(each).get("job") != job.id for each in folder.pending()):
             folder.remove(job)
 

@@ -22,7 +22,7 @@ _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 
 
 class Job(NamedTuple):
-    """A write to the log folder at `root`, a path or URL. It has an ID and its own staging folder."""
+    """A write to the log folder at `root`, a path or URL. It has its own ID and staging folder, and one driver."""
 
     root: str
     id: str

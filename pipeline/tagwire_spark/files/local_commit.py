@@ -182,8 +182,7 @@ class LocalFolder(CommitFolder):
         try:
             self._link(draft, name)
         except OSError as error:
-            # The link may have been created nevertheless, if only the reply was lost. A link by another run of the same
-            # micro-batch doesn't count, since only one run can find out whether that commit is undone.
+            # The link may have been created nevertheless, if only the reply was lost.
             with self._finished_later():
                 is_claimed = self.manifest(number) == claimed
             if not is_claimed:

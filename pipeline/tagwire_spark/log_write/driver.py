@@ -130,8 +130,8 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job that stages a micro-batch. A repeated micro-batch gets the same job."""
-        return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
+        """Return the job of a micro-batch in one run of the query, so that other runs can't abort it."""
+        return job_of(self.target.root, f"{batch.query}-{batch.run}-{batch.number}", self.target.storage)
 
 
 class _CommittedBefore(Exception):
@@ -154,8 +154,8 @@ def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | No
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
     """Return whether a job ID belongs to `batch` or an earlier micro-batch of its query."""
-    query, _, number = id.rpartition("-")
-    return query == batch.query and number.isdecimal() and int(number) <= batch.number
+    number = id.rpartition("-")[2]
+    return id.startswith(f"{batch.query}-") and number.isdecimal() and int(number) <= batch.number
 
 
 def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:

@@ -29,17 +29,16 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Spark's run ID, which changes with each start of the query, or empty if it is unknown or not needed."""
+    """Spark's run ID, which changes with each start of the query, or empty if it is unknown."""
 
 
 def batch_of_stream() -> MicroBatch:
     """Return the micro-batch of the current task. Raises PipelineError if Spark doesn't provide it."""
-    query, number, _ = _of_task()
-    if not query or not number.isdecimal():
+    query, number, run = _of_task()
+    if not (query and run and number.isdecimal()):
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # Leave `run` empty, so that rows aren't compared: a query has only one sink, so a second write is a repetition.
-    return MicroBatch(query, int(number))
+    return MicroBatch(query, int(number), run)
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:

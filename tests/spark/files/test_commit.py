@@ -468,9 +468,7 @@ def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monke
     assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n4 1\n"
 
 
-def test_another_run_of_a_job_can_not_commit_while_the_job_is_abandoned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_job_is_abandoned_with_a_locked_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fcntl = pytest.importorskip("fcntl", reason="there are no file locks on Windows")
     root, writer, staged = written(tmp_path)
     handle = os.open(root, os.O_RDONLY)

@@ -187,33 +187,6 @@ def test_commit_undone_by_another_process(
     assert is_clean(tmp_path, *([] if is_followed else [manifest_name(2)]))
 
 
-def test_commit_undone_by_another_run_of_the_same_micro_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If two runs have the same job, and one of them fails and undoes their commit, the other must not succeed."""
-    writer, messages = begun(tmp_path)
-    pending, before_the_claim = LocalFolder.pending, [list[int](), list[int]()]
-
-    def seen(self: LocalFolder) -> list[int]:
-        return before_the_claim.pop() if before_the_claim else pending(self)
-
-    def failing(source: Path, target: Path) -> None:
-        raise OSError(errno.EIO, "Input/output error", str(source))
-
-    def another_run() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(LocalFolder, "pending", seen)
-            patch.setattr(local_moves, "_rename", failing)
-            with pytest.raises(PipelineError, match="Input/output error"):
-                writer.commit(messages)
-        assert not before_the_claim
-        writer.abort(messages)
-
-    once(monkeypatch, local_moves, "move", another_run)
-    with pytest.raises(PipelineError, match="another process could not put all files"):
-        writer.commit(messages)
-    writer.abort(messages)
-    assert rows(tmp_path) == BEFORE
-
-
 def test_slow_process_does_not_remove_the_new_files_of_an_overwrite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

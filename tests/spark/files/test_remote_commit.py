@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -553,7 +554,8 @@ def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
     """Run a micro-batch as Spark does: write the output of its tasks, then commit it with a separate writer object."""
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch(query, number))
+    batch = MicroBatch(query, number, uuid4().hex)
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
     target = log_target({"path": url, **bucket.options}, is_stream=True)
     staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
     writer = LogStreamWriter(target, overwrite=False)
@@ -562,6 +564,15 @@ def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, n
     except PipelineError:
         writer.abort(staged, number)
         raise
+
+
+def staged_by_run(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, run: str
+) -> tuple[LogStreamWriter, list[Staged]]:
+    """Write a row of batch 1 in a run of query q, but don't commit it."""
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 1, run))
+    writer = LogStreamWriter(log_target({"path": url, **bucket.options}, is_stream=True), overwrite=False)
+    return writer, [writer.write(iter(values(b"1")))]
 
 
 def test_repeated_micro_batch(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -604,13 +615,11 @@ def test_another_run_of_a_micro_batch_is_undone_at_each_request(
     bucket: Bucket, one_at_a_time: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check that a run of a micro-batch does not delete rows that were written after another run was undone."""
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 1))
     for step in every_step():
-        url = bucket.new()
+        url, failure = bucket.new(), ""
         bucket.write(url, values(b"0"))
-        target, failure = log_target({"path": url, **bucket.options}, is_stream=True), ""
-        one, other = (LogStreamWriter(target, overwrite=False) for _ in range(2))
-        staged, of_other = [one.write(iter(values(b"1")))], [other.write(iter(values(b"1")))]
+        one, staged = staged_by_run(bucket, monkeypatch, url, "r1")
+        other, of_other = staged_by_run(bucket, monkeypatch, url, "r2")
 
         def undone(url: str = url, other: LogStreamWriter = other, of_other: list[Staged] = of_other) -> None:
             with requests(lambda _, sent: sent.startswith("copy")), suppress(PipelineError):
@@ -625,6 +634,28 @@ def test_another_run_of_a_micro_batch_is_undone_at_each_request(
         found = bucket.read(url)["t-0"]
         expected = [b"0", *([] if failure else [b"1"]), *([b"2"] if hits else [])]
         assert sorted(found) == expected and len(found) == len({*found}), (step, failure)
+        if not hits:
+            break
+
+
+def test_run_of_a_micro_batch_is_committed_at_each_request_of_an_abort(
+    bucket: Bucket, one_at_a_time: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that an abort keeps the files of another run whose driver dies before it has copied them."""
+    for step in every_step():
+        url = bucket.new()
+        bucket.write(url, values(b"0"))
+        one, staged = staged_by_run(bucket, monkeypatch, url, "r1")
+        other, of_other = staged_by_run(bucket, monkeypatch, url, "r2")
+
+        def committed(one: LogStreamWriter = one, staged: list[Staged] = staged) -> None:
+            dead = requests(lambda _, sent: sent.startswith("copy") or ("_SUCCESS" in sent and sent.startswith("put")))
+            with dead, pytest.raises(PipelineError, match="the write is committed"):
+                one.commit(staged, 1)
+
+        with interrupted(step, committed) as hits:
+            other.abort(of_other, 1)
+        assert bucket.read(url) == {"t-0": [b"0", b"1"] if hits else [b"0"]}, step
         if not hits:
             break
 

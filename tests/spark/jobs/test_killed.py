@@ -232,6 +232,7 @@ for folder in at_each_step(sys.argv[2], prepare, act):
 """
 
 _A_MICRO_BATCH = _KILLED_AT_EACH_STEP + """
+from uuid import uuid4
 from tagwire.log import find_partitions
 from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.micro_batch import MicroBatch
@@ -241,7 +242,8 @@ import pyarrow as pa
 STEPS = (*STEPS, "open", "hardlink_to", "write_bytes")
 
 def micro_batch(folder, number):
-    driver.batch_of_stream = lambda: MicroBatch("q", number, "r")
+    batch = MicroBatch("q", number, uuid4().hex)
+    driver.batch_of_stream = lambda: batch
     target = log_target({"path": str(folder), "topic": "t", "compression": "gzip"}, is_stream=True)
     rows = [pa.record_batch({"value": [b"%d" % (4 * number + n) for n in part]}) for part in ((0, 1, 2), (3,))]
     staged = [driver.LogStreamWriter(target, overwrite=False).write(iter([each])) for each in rows]

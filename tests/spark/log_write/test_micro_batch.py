@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -11,15 +12,17 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
-from written_logs import columns, files, job, offsets, problems, save, table
+from written_logs import columns, files, job, offsets, problems, read_rows, save, table
 
 from tagwire import log
 from tagwire_spark import PipelineError
-from tagwire_spark.files.commit_folder import DONE
+from tagwire_spark.files import local_commit, local_moves
+from tagwire_spark.files.commit_folder import DONE, Job
+from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write import driver
-from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
-from tagwire_spark.log_write.micro_batch import MicroBatch
+from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
+from tagwire_spark.log_write.micro_batch import MicroBatch, batch_of_stream
 from tagwire_spark.log_write.target import log_target
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
     def micro_batch(
         root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
     ) -> LogStreamWriter:
-        batch = MicroBatch(query, number)
+        batch = MicroBatch(query, number, uuid4().hex)
         monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
         target = log_target({"path": str(root)}, is_stream=True)
         staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
@@ -141,10 +144,10 @@ def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
     for number in (1, 0):
-        monkeypatch.setattr(driver, "batch_of_stream", lambda number=number: MicroBatch("q", number))
+        monkeypatch.setattr(driver, "batch_of_stream", lambda number=number: MicroBatch("q", number, "r"))
         staged = writer.write(iter(rows(9)))
         assert staged.segments == [] and not list(tmp_path.glob(".*"))
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 2))
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 2, "r"))
     assert writer.write(iter(rows(9))).segments
 
 
@@ -176,16 +179,44 @@ def test_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest
     LogStreamWriter(target._replace(root=str(tmp_path / "old")), overwrite=False)
 
 
+def staged_by_run(run: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LogStreamWriter, list[Staged]]:
+    """Write the rows of batch 0 in a run of query q, but don't commit them."""
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 0, run))
+    writer = LogStreamWriter(log_target({"path": str(root)}, is_stream=True), overwrite=False)
+    return writer, [writer.write(iter(rows(0, 1)))]
+
+
 def test_two_drivers_of_one_query_commit_a_batch_once(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batch = MicroBatch("q", 0)
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
-    slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
-    staged = [slow.write(iter(rows(0, 1)))]
+    slow, staged = staged_by_run("r", tmp_path, monkeypatch)
     run(tmp_path, "q", 0, rows(0, 1))
     slow.commit(staged, 0)
     assert values(tmp_path) == [0, 1] and not list(tmp_path.glob(".*"))
+
+
+def test_one_driver_aborts_a_batch_while_another_commits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without file locks, an abort must not remove the files of a commit that begins after the abort's checks."""
+    monkeypatch.setattr(local_commit, "file_locks", lambda: None)
+    first, its_messages = staged_by_run("r1", tmp_path, monkeypatch)
+    second, messages = staged_by_run("r2", tmp_path, monkeypatch)
+
+    remove, waiting = LocalFolder.remove, [first]
+
+    def dies(*_: Any) -> None:
+        raise Stop
+
+    def removed(folder: LocalFolder, job: Job) -> None:
+        if waiting:
+            with monkeypatch.context() as patch, pytest.raises(Stop):
+                patch.setattr(local_moves, "move", dies)
+                waiting.pop().commit(its_messages, 0)
+        remove(folder, job)
+
+    monkeypatch.setattr(LocalFolder, "remove", removed)
+    second.abort(messages, 0)
+    assert not waiting
+    assert [row["value"] for row in read_rows(tmp_path)] == [b"v0", b"v1"] and not list(tmp_path.glob(".*"))
 
 
 def test_next_commit_removes_leftovers_of_attempts_and_drivers(
@@ -193,11 +224,18 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
 ) -> None:
     run(tmp_path, "q", 0, rows(0))
     # Create the folder that a late attempt of a task would create.
-    (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)
+    (tmp_path / ".tagwire-q-r-0.writing" / "attempt" / "t-0").mkdir(parents=True)
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2
     run(tmp_path, "q", 1, rows(1))
     assert [path.name for path in tmp_path.glob(".*")] == [f".tagwire-{other.job.id}.writing"]
+
+
+@pytest.mark.parametrize("task", [("", "4", "r"), ("q", "", "r"), ("q", "4", "")])
+def test_tasks_of_an_unknown_micro_batch(monkeypatch: pytest.MonkeyPatch, task: tuple[str, str, str]) -> None:
+    monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: task)
+    with pytest.raises(PipelineError, match="micro-batch is unknown; write with foreachBatch"):
+        batch_of_stream()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +301,9 @@ def test_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_pa
         writer = numbers(spark).writeStream.format("kafka_log").option("compression", "zstd").queryName("numbers")
         return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(str(root))
 
-    until(root, start(), 2)
+    query = start()
+    until(root, query, 2)
+    assert json.loads((root / DONE).read_text())["batches"][query.id]["runId"] == query.runId
     before = read_numbers(root)
     assert before and before == [*range(len(before))] and len(before) % 40 == 0
     until(root, start(), len(before) // 40 + 1)
