@@ -11,7 +11,7 @@ Object storage has no links, renames, moves or locks. But a put can require that
 Any process may repeat any step, even concurrently, because staged objects are kept until the end. Only step 4 changes
 objects that existed before the commit.
 
-If step 2 fails, `_SUCCESS` is replaced by its old content plus the number and claim of this commit. From then on, the
+If step 2 fails, `_SUCCESS` is replaced by its old content plus the number and job of this commit. From then on, the
 commit is undone. The staged objects are deleted first, so that no other process can copy them. Then their copies are
 deleted and, last, the manifest.
 
@@ -32,7 +32,6 @@ from contextlib import contextmanager, suppress
 from errno import ENOSYS
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import (
@@ -199,7 +198,7 @@ class RemoteFolder(CommitFolder):
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Store the manifest as commit `number`. Return False if another job already has this or a later number."""
-        data, lost = json.dumps({**manifest, "claim": uuid4().hex}, indent=1).encode(), None
+        data, lost = json.dumps(manifest, indent=1).encode(), None
         self._claimed = json.loads(data)
         try:
             is_ours = self._objects.create(manifest_name(number), data)
@@ -271,7 +270,7 @@ class RemoteFolder(CommitFolder):
         try:
             self._objects.copy(move for move in change["moves"] if move[1] not in change["removes"])
         except Exception as error:
-            undone = [*done.get("undone", ()), [number, _claim(change)]][-_UNDONE:]
+            undone = [*done.get("undone", ()), [number, change["job"]]][-_UNDONE:]
             failure, decision = error, {**done, "number": number, "undone": undone}
         try:
             data = json.dumps(decision, indent=1).encode()
@@ -321,14 +320,9 @@ class RemoteFolder(CommitFolder):
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
     """Return "open", "done", "undone" or, if another commit took this number or a later one, "too late"."""
-    if [number, _claim(manifest)] in done.get("undone", ()):
+    if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)
     if number > last:
         return "open"
-    return "done" if number == last and _claim(manifest) == _claim(done) else "too late"
-
-
-def _claim(manifest: Mapping[str, Any]) -> Any:
-    """Return an ID that only this manifest has. Several runs of a micro-batch have the same job ID."""
-    return manifest.get("claim", manifest.get("job"))
+    return "done" if number == last and manifest.get("job") == done.get("job") else "too late"
