@@ -4,7 +4,6 @@ from functools import reduce
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING, Any
-from zipfile import ZipFile
 
 import pytest
 
@@ -231,18 +230,6 @@ def test_damage_is_a_row(spark: "SparkSession", logs: Path, tmp_path: Path, spli
     assert df.where("_error is null").count() == whole - lost
 
 
-def test_wrong_index_hides_nothing(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    source = big_partition(logs)
-    target = Path(copytree(source, tmp_path / source.name))
-    for index in target.glob("*.index"):
-        data = bytearray(index.read_bytes())
-        for at in range(7, len(data), 8):
-            data[at] ^= 5
-        index.write_bytes(data)
-    rows = sorted(row.offset for row in load(spark, target, maxSplitBytes=300).select("offset").collect())
-    assert rows == sorted(row.offset for row in load(spark, source).select("offset").collect())
-
-
 def test_a_log_that_is_cut_off(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     source = big_partition(logs)
     target = Path(copytree(source, tmp_path / source.name))
@@ -251,14 +238,6 @@ def test_a_log_that_is_cut_off(spark: "SparkSession", logs: Path, tmp_path: Path
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\]"):
         load(spark, target).count()
     assert 0 < load(spark, target, partial="true").count() < load(spark, source).count()
-
-
-def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
-    with pytest.raises(PySparkException, match=r"KAFKA_LOG_NOT_FOUND\].*no log segment found; "):
-        load(spark, tmp_path).count()
-    (tmp_path / "t-0").mkdir()
-    (tmp_path / "t-0" / f"{0:020}.log").touch()
-    assert load(spark, tmp_path).count() == 0
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
@@ -271,37 +250,10 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
     assert committed == load(spark, folder.parent, isolation__level="read_committed").count()
 
 
-def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    """Check that logs can be read by a chained URL, from an archive inside another file system."""
-    folder = big_partition(logs)
-    archive = tmp_path / "logs.zip"
-    with ZipFile(archive, "w", strict_timestamps=False) as grouped:
-        for path in folder.iterdir():
-            grouped.write(path, f"{folder.name}/{path.name}")
-    for url in (f"zip://{folder.name}::{archive}", f"zip://::{archive}"):
-        for options in ({}, {"maxSplitBytes": 5000}):
-            found = load(spark, url, **options)
-            assert sorted(found.select("offset").collect()) == sorted(load(spark, folder).select("offset").collect())
-    assert found.where(f"file not like 'zip://{folder.name}/%.log::{archive}'").count() == 0
-
-
 @pytest.mark.parametrize("scheme", ["foo", "s3x"])
 def test_file_systems_that_do_not_exist(spark: "SparkSession", scheme: str) -> None:
     with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x can't be reached by fsspec"):
         load(spark, f"{scheme}://x").count()
-
-
-def test_values_decoded_in_place(spark: "SparkSession", tmp_path: Path) -> None:
-    import tagwire_messages as messages
-
-    folder = tmp_path / "commits-0"
-    folder.mkdir()
-    records = [
-        Record(n, 1_700_000_000_000, None, messages.HeartbeatRequest(group_id=f"g{n}").encode(4)) for n in range(3)
-    ]
-    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
-    df = load(spark, folder, message="HeartbeatRequest", version=4, fields="group_id")
-    assert [row.message.group_id for row in df.orderBy("offset").collect()] == ["g0", "g1", "g2"]
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])

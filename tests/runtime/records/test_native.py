@@ -161,19 +161,6 @@ def test_append_time(name: str, timestamp_type: str, formats_of: Callable[[str],
         assert found[0] == found[1] == found[2]
 
 
-def test_records_before_an_error_are_returned_as_in_the_pure_engine() -> None:
-    records = [Record(index, 1, None, b"x") for index in range(3)]
-    iterator = iter(next(read_batches(bytes(bytearray(build(records).encode())))))
-    assert next(iterator) == records[0] and list(iterator) == records[1:]
-    assert next(iterator, None) is None
-
-
-def test_iterators_of_one_batch_are_apart() -> None:
-    batch = build([Record(index, 1, None, b"x") for index in range(3)])
-    one, other = iter(batch), iter(batch)
-    assert [next(one).offset, next(one).offset, next(other).offset, next(one).offset] == [0, 1, 0, 2]
-
-
 def test_format_without_a_native_plan() -> None:
     """The native engine can't make a plan for records that have no offset deltas."""
     root = format_of("v2").root
@@ -239,12 +226,3 @@ def test_reading_building_and_failing_do_not_leak() -> None:
     finally:
         tracemalloc.stop()
     assert grown < 20_000
-
-
-def test_referenced_records_are_not_reused() -> None:
-    records = [Record(index, 1, b"%d" % index, None) for index in range(9)]
-    batch = build(records)
-    kept = [record for index, record in enumerate(batch) if index % 3 == 0]
-    assert kept == records[::3]
-    everything = list(batch)
-    assert everything == records and len({id(record) for record in everything}) == 9

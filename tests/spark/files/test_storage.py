@@ -138,9 +138,10 @@ def test_roots_and_archives(tmp_path: Path) -> None:
         memory.rm("/orders-0", recursive=True)
     archive = tmp_path / "logs.zip"
     with ZipFile(archive, "w") as packed:
-        packed.writestr(f"orders-0/{0:020}.log", batch(0, 3))
+        packed.writestr(f"orders-0/{0:020}.log", batch(0, 2) + batch(2, 1))
     for inside in ("", "orders-0", "ord*", f"orders-0/{0:020}.log", "*/*.log"):
-        assert rows(f"zip://{inside}::{archive}") == ZERO[:3], inside
+        for options in ({}, {"maxSplitBytes": "80"}):
+            assert rows(f"zip://{inside}::{archive}", **options) == ZERO[:3], inside
         [split] = log_plan.plan(log_query({"path": f"zip://{inside}::{archive}"}))
         assert split.file == f"zip://orders-0/{0:020}.log::{archive}"
     archive.write_bytes(b"no archive")
@@ -285,6 +286,8 @@ def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
     target = tmp_path / "written"
     job(target, table())
     assert rows(target) == []
+    segment(tmp_path / "t-0", 0)
+    assert rows(tmp_path / "t-0") == []
     (tmp_path / "empty").mkdir()
     assert stream(tmp_path / "empty").latestOffset({}, ReadAllAvailable()) == {}
 

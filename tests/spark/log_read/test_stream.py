@@ -247,14 +247,6 @@ def test_folders_of_future_partitions_are_ignored(tmp_path: Path) -> None:
         assert end == {"t": {"0": 5}} and [row["offset"] for row in found] == [*range(5)]
 
 
-def test_the_same_partition_twice(tmp_path: Path) -> None:
-    for broker in ("one", "two"):
-        (tmp_path / broker).mkdir()
-        segment(tmp_path / broker / "t-0", 0, batch(0))
-    with pytest.raises(PipelineError, match="are replicas of"):
-        stream(tmp_path).initialOffset()
-
-
 @pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
 def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> None:
     """A stream of a single segment would never read the next segments."""

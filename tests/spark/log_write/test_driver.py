@@ -199,13 +199,6 @@ def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
     assert offsets(tmp_path) == {f"t-{n}": [0, 1] for n in range(150)}
 
 
-def test_open_batches_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", 1000)
-    job(tmp_path, table(*[("t", n % 2, n // 2, None, bytes(400)) for n in range(20)]))
-    assert {len(batch) for batch in log.read(tmp_path / "t-0")} <= {1, 2}
-    assert offsets(tmp_path) == {"t-0": [*range(10)], "t-1": [*range(10)]}
-
-
 def test_skewed_and_empty_data(spark: "SparkSession", tmp_path: Path) -> None:
     topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
     df = spark.range(5000).selectExpr(topic, "id as offset")

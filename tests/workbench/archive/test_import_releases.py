@@ -123,20 +123,9 @@ def test_folder_without_specs_is_rejected_even_next_to_others(tmp_path: Path) ->
         import_release(empty, tmp_path / "specs")
 
 
-@pytest.mark.parametrize(
-    ("specs", "message"),
-    [
-        (
-            [keyed("request", 1, "AncientRequest", "4", field("A"))],
-            "can't be merged into newer releases: NewRequest: valid",
-        ),
-        ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")], "3.0.0 has two messages"),
-        ([keyed("request", 2, "NewRequest", "0")], "NewRequest is a different message in newer releases"),
-    ],
-)
-def test_nothing_is_written_if_a_release_does_not_fit(tmp_path: Path, specs: list[Spec], message: str) -> None:
-    sources = jars(tmp_path, {**RELEASES, "3.0.0": specs})
-    with pytest.raises(SpecError, match=re.escape(message)):
+def test_nothing_is_written_if_a_release_does_not_fit(tmp_path: Path) -> None:
+    sources = jars(tmp_path, {**RELEASES, "3.0.0": [keyed("request", 2, "NewRequest", "0")]})
+    with pytest.raises(SpecError, match="NewRequest is a different message in newer releases"):
         import_release(sources, tmp_path / "specs")
     assert not (tmp_path / "specs").exists()
 

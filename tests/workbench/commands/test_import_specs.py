@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import tagwire_result
+from command import rejected, tagwire_result
 from release_jars import jar
 
 JAR = "kafka-clients-9.9.9.jar"
@@ -41,21 +41,9 @@ def test_a_folder_needs_its_component(tmp_path: Path) -> None:
     assert (tmp_path / "specs/pings/PingRequest.json").is_file()
 
 
-@pytest.mark.parametrize(
-    ("entry", "changes", "text"),
-    [
-        (ENTRY, {"validVersions": "often"}, "PingRequest.json"),
-        ("../PingRequest.json", {}, "points outside the archive"),
-        ("elsewhere/PingRequest.json", {}, "no message specs"),
-    ],
-)
-def test_bad_jar_is_rejected_and_nothing_written(
-    tmp_path: Path, entry: str, changes: dict[str, Any], text: str
-) -> None:
-    bad = jar(tmp_path, {entry: json.dumps(SPEC | changes)}, JAR)
-    result = run(bad, "--output", tmp_path / "specs")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert text in result.stderr
+def test_bad_jar_is_rejected_and_nothing_written(tmp_path: Path) -> None:
+    bad = jar(tmp_path, {ENTRY: json.dumps(SPEC | {"validVersions": "often"})}, JAR)
+    rejected(run(bad, "--output", tmp_path / "specs"), "PingRequest.json", code=1)
     assert not (tmp_path / "specs").exists()
 
 
