@@ -6,8 +6,9 @@ import os
 import sys
 import tarfile
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import spark_session
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-LOGS = Path(__file__).parent / "data" / "logs"
+TESTS = Path(__file__).parent
+LOGS = TESTS / "data" / "logs"
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")
 _SMOKE = ("test_all_records_are_those_that_kafka_sees", "test_headers_and_facts_of_batches", "test_offsets_and_filters")
@@ -96,6 +98,20 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     for name, module in [*sys.modules.items()]:
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+class NeedsSpark(pytest.Module):
+    """A module that is skipped, because it can't be imported without pyspark."""
+
+    def collect(self) -> NoReturn:
+        pytest.skip("pyspark is not installed: pip install 'tagwire[spark]'", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Skip the tests in folders called `spark` if pyspark is not installed."""
+    if "spark" not in module_path.parent.parts[len(TESTS.parts) :] or find_spec("pyspark"):
+        return None
+    return NeedsSpark.from_parent(parent, path=module_path)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,9 +3,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.errors import PySparkException
 
 from tagwire_spark import CONDITIONS, PipelineError

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyarrow as pa
+import pytest
 from network_packets import Segment, pcap
 from object_storage import counted
 from pyarrow import parquet

@@ -3,11 +3,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyarrow as pa
+import pytest
 from network_packets import Segment, pcap
 from pyarrow import parquet
 from pyspark.errors import PySparkException

@@ -4,9 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from object_storage import s3_server
 from pyspark.errors import PySparkException
 from streamed_logs import batch

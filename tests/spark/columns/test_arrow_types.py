@@ -1,10 +1,7 @@
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyarrow as pa
+import pytest
 
 from tagwire_spark.columns import arrow_types
 from tagwire_spark.columns.arrow_types import converted_rows

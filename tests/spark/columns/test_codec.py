@@ -11,11 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyarrow as pa
+import pytest
 from command import tagwire_result
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F

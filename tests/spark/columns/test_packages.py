@@ -3,8 +3,6 @@ from types import ModuleType
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from tagwire_messages import registry
 from tagwire_spark import PipelineError
 from tagwire_spark.columns.packages import find_registry

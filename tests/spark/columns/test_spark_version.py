@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 PROGRAM = """
 import pyspark, sys
 pyspark.__version__ = sys.argv[1]

@@ -2,11 +2,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyarrow as pa
+import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 

@@ -1,7 +1,5 @@
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.file_state import FileState, check_unchanged
 

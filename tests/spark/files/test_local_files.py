@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.sql.types import StructType
 from streamed_logs import batch, segment, stream
 from written_logs import arrow_rows, read_rows

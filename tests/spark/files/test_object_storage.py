@@ -7,9 +7,6 @@ from struct import pack
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from object_storage import CountedFileSystem, counted, offsets, s3_server
 from streamed_logs import batch, stream, triggers
 from written_logs import arrow_rows, job, read_rows, table

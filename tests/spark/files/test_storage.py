@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import fsspec
+import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import infer_storage_options
 from pyspark.sql.streaming.datasource import ReadAllAvailable

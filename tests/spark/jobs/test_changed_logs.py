@@ -4,9 +4,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from streamed_logs import batch, segment
 
 from tagwire_spark import PipelineError

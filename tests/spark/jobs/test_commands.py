@@ -5,11 +5,8 @@ import sys
 from pathlib import Path
 from shutil import copytree
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyspark
+import pytest
 import spark_session
 
 from tagwire_cli import spark_submit

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from random_logs import DAY, NOW, RandomLog
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from written_logs import files
 
 from tagwire.log import find_partitions

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from tagwire.records import Record, build
 from tagwire_spark.jobs import convert_logs
 

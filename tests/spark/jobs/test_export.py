@@ -5,15 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import duckdb
 import jsonschema
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+import pytest
 
 import tagwire_cli
 from tagwire.errors import TagwireError

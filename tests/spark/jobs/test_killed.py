@@ -17,9 +17,6 @@ from shutil import copytree
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 from written_logs import files, job, problems, table

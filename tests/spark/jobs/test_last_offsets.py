@@ -1,14 +1,6 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from tagwire_spark.jobs.last_offsets import _ascending, last_offsets_between
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_last_offsets_are_found_in_files(tmp_path: Path) -> None:

@@ -4,12 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import fsspec
 import pytest
 from command import tagwire_result
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
-import fsspec
 from small_logs import transactional
 from written_logs import files
 

@@ -4,11 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import fsspec
+import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from pyspark.sql.types import LongType, StructType
 from streamed_logs import batch, segment

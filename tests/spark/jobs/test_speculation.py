@@ -19,9 +19,7 @@ import spark_session
 from tagwire import log
 from tagwire.records import Record, build
 
-pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
-pytestmark = [
+pyspark = pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address"),

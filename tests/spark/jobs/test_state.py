@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.log.state import state

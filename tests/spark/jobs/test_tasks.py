@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs.tasks import _tasks, run_units
 

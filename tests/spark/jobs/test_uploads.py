@@ -5,9 +5,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from object_storage import ConditionalFileSystem, conditional
 from written_logs import files
 

@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from command import tagwire_result
 from object_storage import CountedFileSystem, counted, s3_server
 from random_logs import RandomLog

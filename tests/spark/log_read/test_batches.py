@@ -2,12 +2,9 @@ import gzip
 import os
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from streamed_logs import segment, stream, triggers
 from written_logs import arrow_rows, read_rows
 
@@ -19,9 +16,6 @@ from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
-
-if TYPE_CHECKING:
-    pass
 
 BATCHES = 12
 

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import peak_memory
+import pytest
 from peak_memory import PEAK_KIB, peak_kib
 from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSourceReader, InputPartition

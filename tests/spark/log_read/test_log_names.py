@@ -2,9 +2,6 @@ import os
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from streamed_logs import batch, rows, segment, stream
 from written_logs import arrow_rows, read_rows
 

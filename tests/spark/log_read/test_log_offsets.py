@@ -3,9 +3,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from streamed_logs import batch, segment
 
 from tagwire.log import LogError, Partition

@@ -3,9 +3,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 

@@ -3,9 +3,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mixed_logs import MIXTURES, Mixture, log_of
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.errors import PySparkException
 from streamed_logs import stream, triggers
 from written_logs import read_rows

@@ -2,11 +2,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import fsspec
+import pytest
 from object_storage import offsets
 from streamed_logs import batch, segment, stream, triggers
 from written_logs import job, table

@@ -3,11 +3,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import fsspec
+import pytest
 from streamed_logs import batch, segment, stream
 from written_logs import job, table
 

@@ -3,8 +3,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from tagwire.log import LogError
 from tagwire.message.engines import engine
 from tagwire.records import BatchBuilder

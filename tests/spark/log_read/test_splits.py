@@ -4,9 +4,6 @@ from struct import pack
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import batch, segment, stream
 

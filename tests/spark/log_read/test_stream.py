@@ -2,11 +2,8 @@ from pathlib import Path
 from shutil import copytree, rmtree
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import fsspec
+import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
 from streamed_logs import batch, rows, segment, stream, triggers

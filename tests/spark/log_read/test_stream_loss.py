@@ -5,9 +5,6 @@ from shutil import rmtree
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
 from streamed_logs import batch, rows, segment, stream, triggers
 

@@ -2,8 +2,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from tagwire.log import Partition
 from tagwire_spark.log_read.stream_offsets import Log
 

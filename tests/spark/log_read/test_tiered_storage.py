@@ -2,9 +2,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from streamed_logs import rows, stream
 from tiered_logs import tiered
 from written_logs import arrow_rows

@@ -4,9 +4,6 @@ from struct import pack
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from streamed_logs import segment
 from written_logs import read_rows
 

@@ -5,9 +5,6 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import rows, segment, stream, triggers
 from written_logs import arrow_rows, read_rows

@@ -4,9 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from written_logs import arrow_rows, columns, facts, files, job, offsets, problems, save, table

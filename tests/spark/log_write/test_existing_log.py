@@ -4,11 +4,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 import pyarrow as pa
+import pytest
 from written_logs import arrow_rows, columns, files, job, table
 
 from tagwire import log

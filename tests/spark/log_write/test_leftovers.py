@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 from command import tagwire_result
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from written_logs import job, table
 
 from tagwire_spark import PipelineError

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from written_logs import columns, files, job, offsets, problems, read_rows, save, table

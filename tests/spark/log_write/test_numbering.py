@@ -2,9 +2,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from written_logs import columns, files, job, offsets, problems, table
 
 from tagwire import log

@@ -1,18 +1,12 @@
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
 from command import tagwire_result
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
-
 from written_logs import files
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.spark
 DATA = Path(__file__).parents[3] / "data"
