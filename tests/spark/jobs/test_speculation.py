@@ -13,13 +13,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
+import pyspark
 import pytest
 import spark_session
 
 from tagwire import log
 from tagwire.records import Record, build
 
-pyspark = pytestmark = [
+pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address"),
