@@ -39,15 +39,15 @@ class Node:
     )
 
     def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
-        number = spans[row]
-        self._set_fields(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
-        self.path = self._kind.path(around, number.step)
+        offset, length, kind, step, value, after = spans.numbers(row)
+        self._set_fields(spans, row, data, spans.kinds[kind], value, offset, length)
+        self.path = self._kind.path(around, step)
         """The path, such as `topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
-        self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
+        self.type = f"tag {step}" if self._kind.is_tag else self._kind.text
         """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
-        self.complete = number.after != OPEN
+        self.complete = after != OPEN
         """False if decoding failed inside the node, which then ends at the error."""
-        self._stop = len(spans) if number.after == OPEN else number.after
+        self._stop = len(spans) if after == OPEN else after
 
     def _set_fields(
         self, spans: Spans, row: int, data: bytes, kind: SpanKind, number: int, offset: int, length: int
@@ -100,10 +100,20 @@ class Node:
             return
         if self._row + 1 < self._stop:
             data = self._data if self.decompressed is None else self.decompressed
-            for row in self._spans.inside(self._row, self._stop):
-                yield Node(self._spans, row, self.path, data)
+            row = self._row + 1
+            while row < self._stop:
+                node = Node(self._spans, row, self.path, data)
+                yield node
+                row = node._stop
         elif self._are_alike:
             yield from map(self.element, range(self._number))
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the node has children."""
+        if self._row in self._spans.opened:
+            return bool(self._spans.opened[self._row].nodes)
+        return self._row + 1 < self._stop or self._are_alike
 
     @property
     def _are_alike(self) -> bool:

@@ -160,7 +160,11 @@ class Spans:
         return len(self.rows) // _ROW.size
 
     def __getitem__(self, row: int) -> SpanRow:
-        return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
+        return SpanRow(*self.numbers(row))
+
+    def numbers(self, row: int) -> tuple[int, ...]:
+        """Return the values of a row in the order of `SpanRow`'s fields, faster than `spans[row]`."""
+        return _ROW.unpack_from(self.rows, row * _ROW.size)
 
     def between(self, rows: range) -> Iterator[tuple[int, ...]]:
         """Yield the values of consecutive rows, in the order of `SpanRow`'s fields.

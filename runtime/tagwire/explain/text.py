@@ -89,12 +89,12 @@ def annotated_lines(
         if row.offset < 0:
             yield f"# {row.path}", row
             continue
-        first_bytes, *more = [row.data[at : at + bytes_a_line] for at in range(0, len(row.data), bytes_a_line)] or [b""]
-        offset = f"{row.mark}{row.offset}" if row.data else "!"
-        cells = (offset, row.hex(first_bytes), row.path or ".", row.type, row.value)
+        data = row.data
+        offset = f"{row.mark}{row.offset}" if data else "!"
+        cells = (offset, row.hex(data[:bytes_a_line]), row.path or ".", row.type, row.value)
         yield _line(cells, hex_width, path_width, type_width), row
-        for index, part in enumerate(more, 1):
-            yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {row.hex(part)}", row
+        for at in range(bytes_a_line, len(data), bytes_a_line):
+            yield f"{f'{row.mark}{row.offset + at}':>6}  {row.hex(data[at : at + bytes_a_line])}", row
     if trace.error is None and not trace.canonical:
         yield "# not canonical: writing the value gives other bytes", None
 
@@ -176,37 +176,48 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
         yield Row(end, trace.data[end:], "", "not read", kind="rest", is_hidden=trace.root.may_hide)
 
 
-def _node_rows(
-    node: Node, data: bytes, note: Callable[[Node], str] | None, mark: str = "", depth: int = 0
-) -> Iterator[Row]:
-    marks: dict[str, Any] = {"mark": mark, "depth": depth}
-    size = node.header_length
-    if size:
-        own = data[node.offset : node.offset + size]
-        value, kind = ("", "shape") if note is None else (value_of(node, note), kind_of(node))
-        yield Row(node.offset, own, node.path, node.type, value, kind=kind, is_hidden=node.is_hidden, **marks)
-    for child in node.parts():
-        if node.decompressed is None:
-            yield from _node_rows(child, data, note, mark, depth + 1)
+def _node_rows(root: Node, data: bytes, note: Callable[[Node], str] | None) -> Iterator[Row]:
+    # A stack, because nested generators would pass each row through every level of the tree.
+    stack: list[tuple[Node | None, Iterator[Node], bytes, str]] = [(None, iter([root]), data, "")]
+    while stack:
+        outer, nodes, data, mark = stack[-1]
+        for node in nodes:
+            size = node.header_length
+            if size:
+                own = data[node.offset : node.offset + size]
+                value, kind = ("", "shape") if note is None else (value_of(node, note), kind_of(node))
+                path, type, depth = node.path, node.type, len(stack) - 1
+                yield Row(
+                    node.offset, own, path, type, value, mark=mark, kind=kind, depth=depth, is_hidden=node.is_hidden
+                )
+            if node.has_parts:
+                inner = node.decompressed
+                stack.append((node, node.parts(), data, mark) if inner is None else (node, node.parts(), inner, "+"))
+                break
         else:
-            yield from _node_rows(child, node.decompressed, note, "+", depth + 1)
-    rest_size = node.trailer_length
-    if rest_size:
-        # These bytes are the end marker of optional fields or part of an incomplete item.
-        rest = data[node.end - rest_size : node.end]
-        value = "end" if node.complete else ""
-        yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **marks)
+            stack.pop()
+            if outer is not None and outer.trailer_length:
+                yield _trailer(outer, *stack[-1][2:], depth=len(stack) - 1)
+
+
+def _trailer(node: Node, data: bytes, mark: str, depth: int) -> Row:
+    """Return the row of the bytes after the children: the end marker of optional fields, or a part of an item."""
+    begin = node.end - node.trailer_length
+    value = "end" if node.complete else ""
+    own = data[begin : node.end]
+    return Row(begin, own, node.path, node.type, value, mark=mark, depth=depth, is_hidden=node.is_hidden)
 
 
 def kind_of(node: Node) -> str:
     """Return the kind of a node's value: number, text, bytes, null or shape (see `Row.kind`)."""
-    if node.value is None:
+    value = node.value
+    if value is None:
         return "null" if node.complete else "shape"
-    if isinstance(node.value, str):
+    if isinstance(value, str):
         return "text"
-    if isinstance(node.value, bytes | bytearray | memoryview):
+    if isinstance(value, bytes | bytearray | memoryview):
         return "bytes"
-    is_marker = node.value is True and not node.type.endswith("bool")
+    is_marker = value is True and not node.type.endswith("bool")
     is_shape = "[]" in node.type or node.type.startswith("tag") or is_marker
     return "shape" if is_shape else "number"
 
@@ -225,5 +236,6 @@ def _value(node: Node) -> str:
         return count(value, "byte")
     if value is True and not node.type.endswith("bool"):
         return "present" if node.type.startswith("nullable ") else ""
-    words = [node.member or node.meaning] if node.member or node.meaning else bit_names(node.bits, value)
+    word = node.member or node.meaning
+    words = [word] if word else bit_names(node.bits, value)
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

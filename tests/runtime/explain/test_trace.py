@@ -105,6 +105,7 @@ def test_each_byte_up_to_the_error_is_in_one_node(data: bytes, version: int, str
         assert owned(seen) == seen.root.length == (len(data) if strict else seen.root.length)
     for node in seen.root.walk():
         assert node.header_length >= 0 and node.trailer_length >= 0
+        assert node.has_parts == bool(node.children)
         offsets = [node.offset, *(offset for child in node.children for offset in (child.offset, child.end)), node.end]
         assert offsets == sorted(offsets)
 
