@@ -124,6 +124,14 @@ def test_the_native_engine_needs_no_serializers() -> None:
     assert not modules & INTERPRETER
 
 
+@pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+def test_json_text_needs_no_interpreter() -> None:
+    json_text = "text = message.to_json_text(4); assert cls.from_json_text(text, 4) == message"
+    modules = loaded(MESSAGE, json_text)
+    assert "tagwire.message.json_text" in modules
+    assert not modules & (INTERPRETER | {"json", "struct"})
+
+
 def test_the_pure_engine_needs_the_serializers_of_the_message() -> None:
     modules = loaded(MESSAGE, THERE_AND_BACK, "python")
     assert "tagwire._engine" not in modules

@@ -61,7 +61,10 @@ def test_help_loads_nothing_slow() -> None:
 @pytest.mark.parametrize(
     ("words", "unneeded"),
     [
-        (["decode", "LeaveGroupRequest", "0"], {"base64", "json", "pathlib", "tagwire_messages.metadata_request"}),
+        (
+            ["decode", "LeaveGroupRequest", "0"],
+            {"base64", "json", "pathlib", "tagwire.message.json", "tagwire_messages.metadata_request"},
+        ),
         (["log", "stat", "alpha-0"], {"importlib.util", "json"}),
         (["log", "verify", "alpha-0"], {"importlib.util", "json"}),
         (["log", "stat", "missing"], {"tagwire_generator"}),
@@ -71,16 +74,31 @@ def test_commands_load_only_what_they_need(words: list[str], unneeded: set[str],
     partition = tmp_path / "alpha-0"
     partition.mkdir()
     (partition / f"{0:020}.log").write_bytes(build([Record(0, 0, None, b"v")]).encode())
+    loaded = loaded_by(words, tmp_path)
+    assert {f"tagwire_cli.commands.{words[0]}", "click"} <= loaded
+    assert not loaded & {"click.shell_completion", *unneeded}
+
+
+@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+def test_settings_load_only_what_they_need(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\n")
+    loaded = loaded_by(["decode", "LeaveGroupRequest", "0"], tmp_path)
+    assert "tagwire_generator.project.settings" in loaded
+    unneeded = {"json", "tagwire_generator.problems"}
+    unneeded |= {f"tagwire_generator.project.{name}" for name in ("exemptions", "spec_files")}
+    assert not loaded & unneeded
+
+
+def loaded_by(words: list[str], folder: Path) -> set[str]:
+    """Run a command in a new process, with a LeaveGroupRequest as its input. Return the modules that it loads."""
     script = (
         "import sys; before = set(sys.modules); from tagwire_cli.__main__ import main\n"
         "try: main()\n"
         "finally: print(*(set(sys.modules) - before), file=sys.stderr)"
     )
     command = [sys.executable, "-c", script, *words]
-    done = subprocess.run(command, input=bytes.fromhex("00016700016d"), capture_output=True, cwd=tmp_path)
-    loaded = set(done.stderr.decode().split())
-    assert {f"tagwire_cli.commands.{words[0]}", "click"} <= loaded
-    assert not loaded & {"click.shell_completion", *unneeded}
+    done = subprocess.run(command, input=bytes.fromhex("00016700016d"), capture_output=True, cwd=folder)
+    return set(done.stderr.decode().split())
 
 
 def test_a_misspelled_command() -> None:

@@ -11,6 +11,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from tagwire.errors import SpecError, VersionsError
 from tagwire.versions import Versions
+from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES
+from tagwire_generator.project.options import shown
 
 EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
 
@@ -32,9 +34,6 @@ class Exemption:
     @classmethod
     def from_mapping(cls, row: Mapping[str, Any]) -> "Exemption":
         """Parse an entry from a table. Raises SpecError for an invalid value. The caller rejects unknown keys."""
-        # Few projects have exceptions to rules, so the rules are only loaded for those that do.
-        from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES
-
         for key in ("rule", "message", "reason"):
             if not isinstance(row.get(key), str) or not row[key].strip():
                 raise SpecError(
@@ -66,11 +65,6 @@ def _versions(value: object) -> Versions | None:
         return Versions.parse(value if isinstance(value, str) else repr(value))
     except VersionsError as error:
         raise SpecError(f"`versions`: {error}") from error
-
-
-def shown(value: object) -> str:
-    """Format a value of the settings for an error message."""
-    return "missing" if value is None else repr(value)
 
 
 class _Found(Protocol):

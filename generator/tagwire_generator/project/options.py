@@ -75,3 +75,8 @@ def _entity_types(value: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(types, dict) or not all(isinstance(type, str) for type in types.values()):
         raise SpecError(f'option `entity_types` is {value!r}; it must be a table such as {{ nodeId = "int32" }}')
     return tuple(sorted(types.items()))
+
+
+def shown(value: object) -> str:
+    """Format a value of the settings for an error message."""
+    return "missing" if value is None else repr(value)

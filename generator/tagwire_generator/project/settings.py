@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from tagwire.errors import SpecError, TagwireError
 from tagwire.text_format import suggestion
 from tagwire_generator.project import resources
-from tagwire_generator.project.exemptions import EXCEPTION_KEYS, Exemption, shown
-from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.options import SpecOptions, shown
 from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_root
-from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
 
 if TYPE_CHECKING:
     from tagwire_generator.problems import DesignSeverity
+    from tagwire_generator.project.exemptions import Exemption
+    from tagwire_generator.project.spec_files import SpecData
 
 _DEFAULT_SET: Final = {"specs": DEFAULT_SPECS, "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
@@ -69,8 +69,10 @@ class SpecSet:
         """The generated package's folder. All generated files in it belong to this spec set."""
         return self.output.joinpath(*self.package.split("."))
 
-    def read_specs(self) -> list[SpecData]:
+    def read_specs(self) -> "list[SpecData]":
         """Read the set's specs and registers, with paths relative to `root`. Raises SpecError for unreadable files."""
+        from tagwire_generator.project.spec_files import find_specs, spec_data
+
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
@@ -158,7 +160,7 @@ class Settings:
 
     root: Path
     sets: tuple[SpecSet, ...]
-    exemptions: tuple[Exemption, ...] = ()
+    exemptions: "tuple[Exemption, ...]" = ()
     lint: LintSettings = field(default_factory=LintSettings)
     is_declared: bool = True
     """Whether pyproject.toml lists the sets. If not, there is one default set."""
@@ -175,12 +177,12 @@ class Settings:
         return self.sets
 
     @property
-    def change_exemptions(self) -> tuple[Exemption, ...]:
+    def change_exemptions(self) -> "tuple[Exemption, ...]":
         """The exceptions for the rules about changes, whose IDs begin with TW."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
 
     @property
-    def design_exemptions(self) -> tuple[Exemption, ...]:
+    def design_exemptions(self) -> "tuple[Exemption, ...]":
         """The exceptions for the rules about designs, whose IDs begin with TL."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
@@ -344,7 +346,10 @@ def _lint(file: Path, value: object) -> LintSettings:
         raise _error(file, f"[tool.tagwire.lint]: {error}") from error
 
 
-def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
+def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> "Exemption":
+    # Few projects have exceptions, so this module is not imported for every command.
+    from tagwire_generator.project.exemptions import EXCEPTION_KEYS, Exemption
+
     where = f"[[tool.tagwire.exceptions]] number {number}"
     _reject_unknown(file, where, row, EXCEPTION_KEYS)
     try:
@@ -362,13 +367,13 @@ def _reject_unknown(file: Path, where: str, table: Mapping[str, Any], known: tup
 
 def _reject_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
     # If one package were inside another, generating one of them would delete the other's files as stale.
-    for number, one in enumerate(sets):
-        for other in sets[:number]:
-            if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):
+    folders = [(each.package, each.directory) for each in sets]
+    for number, (one, folder) in enumerate(folders):
+        for other, around in folders[:number]:
+            if folder.is_relative_to(around) or around.is_relative_to(folder):
                 raise _error(
                     file,
-                    f"the folders of the packages {other.package!r} and {one.package!r} overlap; "
-                    "give each spec set its own folder",
+                    f"the folders of the packages {other!r} and {one!r} overlap; give each spec set its own folder",
                 )
 
 

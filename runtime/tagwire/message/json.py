@@ -20,9 +20,10 @@ from uuid import UUID
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_walk import Keys, differs, key_text
-from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
+from tagwire.message.json_text import is_lossless_style
 from tagwire.message.struct_class import Struct, made_of
 from tagwire.sensitive import HIDDEN, hides, without_frames
 from tagwire.text_format import got, shown, suggestion, whole_number
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Message")
 
 UNKNOWN_TAGS: Final = "_unknownTags"
-_STYLES: Final = ("lossless", "kafka")
 _KINDS: Final = (
     (int, "int64"),
     ((bytes, bytearray, memoryview), "bytes"),
@@ -62,18 +62,6 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
 
     encoded_size(layout, message)  # raises EncodeError for invalid values, so `_Writer` needs no checks
     return _Writer(is_lossless).struct(layout.root, message)
-
-
-def is_lossless_style(style: str, layout: Layout) -> bool:
-    """Return whether the style is lossless. Raises EncodeError for an unknown style."""
-    if style not in _STYLES:
-        raise EncodeError(
-            f"style: expected {' or '.join(map(repr, _STYLES))}, got {shown(style)}",
-            message_name=layout.name,
-            version=layout.version,
-            path="",
-        )
-    return style == "lossless"
 
 
 class _Writer:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import layout_of
-from tagwire.message.json import from_json, is_lossless_style, to_json
 from tagwire.sensitive import without_frames
 from tagwire.text_format import got, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tagwire.layout import Layout
     from tagwire.message.base import Message
 
 M = TypeVar("M", bound="Message")
+
+_STYLES = ("lossless", "kafka")
 
 
 def to_json_text(message: "Message", version: int, style: str = "lossless", indent: int | None = None) -> str:
@@ -32,7 +34,21 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
         text: str | None = native.to_json_text(message, version, is_lossless, indent)
         if text is not None:
             return text
+    from tagwire.message.json import to_json  # imported here and below, because the native engine rarely needs it
+
     return dumped(to_json(message, version, style), indent)
+
+
+def is_lossless_style(style: str, layout: "Layout") -> bool:
+    """Return whether the style is lossless. Raises EncodeError for an unknown style."""
+    if style not in _STYLES:
+        raise EncodeError(
+            f"style: expected {' or '.join(map(repr, _STYLES))}, got {shown(style)}",
+            message_name=layout.name,
+            version=layout.version,
+            path="",
+        )
+    return style == "lossless"
 
 
 def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
@@ -52,6 +68,8 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
         del utf8  # `utf8` may contain secrets, and debuggers show local variables in tracebacks
         if found is not None:
             return found
+    from tagwire.message.json import from_json
+
     return from_json(cls, _value(cls, version, text), version)
 
 
