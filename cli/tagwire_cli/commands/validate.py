@@ -101,7 +101,8 @@ class _Around:
         path = Path.cwd() if name == STDIN else Path(name)
         spec_set = settings.set_of(path)
         here = path if path.is_dir() else path.parent
-        registers = registers_in([*(spec_set.sources if spec_set else ()), here])
+        others = [each for each in (spec_set.sources if spec_set else ()) if each != here.resolve()]
+        registers = registers_in([*others, here])
         self.known: dict[str, Any] = {
             "registers": registers,
             "shared": shared_structs_near(path, spec_set, options, registers),

@@ -1,7 +1,7 @@
 """Field types, and hints for authors who write a type of another language by mistake."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from tagwire.text_format import suggestion
@@ -112,8 +112,11 @@ class FieldType:
 
     name: str
     dimensions: int = 0
+    primitive: WireType | None = field(init=False, compare=False, repr=False)
+    """The primitive type or, for an array, its primitive element type, or None for structs."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "primitive", wire_type(self.name) or RECORD_TYPES.get(self.name))
         enforce(self._violations())
 
     def _violations(self) -> list[Violation]:
@@ -125,7 +128,7 @@ class FieldType:
         if name == "records" and self.is_array:
             text = "records can't be in an array; use records, which holds any number of batches"
             return [Violation("TW404", "type", text)]
-        if wire_type(name) or name in RECORD_TYPES or is_struct_name(name):
+        if self.primitive or is_struct_name(name):
             return []
         if name.startswith("bytes["):
             text = f"{quoted(name)} is not a type; bytes of one size are written as bytes[16]"
@@ -159,13 +162,8 @@ class FieldType:
     @property
     def is_extension(self) -> bool:
         """Whether the type is a tagwire extension. Kafka's own spec language doesn't have such types."""
-        is_primitive = self.struct is None and self.name not in RECORD_TYPES
+        is_primitive = self.primitive is not None and self.name not in RECORD_TYPES
         return self.dimensions > 1 or (is_primitive and self.name not in KAFKA_TYPES)
-
-    @property
-    def primitive(self) -> WireType | None:
-        """The primitive type or, for an array, its primitive element type, or None for structs."""
-        return wire_type(self.name) or RECORD_TYPES.get(self.name)
 
     @property
     def struct(self) -> str | None:

@@ -114,7 +114,7 @@ def _named(path: Path) -> Path:
     # The generated module contains the path in a comment, which a line break in the path would end.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
-    if path.exists() and not path.is_file():  # reading a pipe would block
+    if not path.is_file() and path.exists():  # reading a pipe would block
         raise SpecError(
             f"{path} is a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)
         )

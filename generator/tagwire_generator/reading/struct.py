@@ -82,7 +82,8 @@ OPTIONAL_FIELD_KEYS: Final = keys_of("optionalField", [FieldSpec], _OWN, {"nulla
 FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FramingSpec], _OWN, {"nullable": ""})
 """The keys of a field in a record format."""
 
-_FRAMING: Final = attributes_of(FramingSpec)
+_FRAMING: Final = {key: name for key, (name, _) in FORMAT_FIELD_KEYS.items() if name in attributes_of(FramingSpec)}
+"""The keys whose values are attributes of `FramingSpec`, each with its attribute."""
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
 _STAND_IN: Final = FieldType("int8")
 
@@ -101,7 +102,8 @@ def _read_field(reading: Reading, node: Object, default_versions: Versions | Non
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
-    read = {key: reading.value(part, key, convert) for key, (_, convert) in keys.items()}
+    present = node.members
+    read = {key: reading.value(part, key, convert) if key in present else None for key, (_, convert) in keys.items()}
     _check_hexadecimal(reading, node.get("tag"))
     if reading.is_format:
         read |= {"versions": EVERYWHERE, "nullableVersions": EVERYWHERE if read.pop("nullable") else None}
@@ -125,7 +127,7 @@ def _read_field(reading: Reading, node: Object, default_versions: Versions | Non
 
 def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) -> FieldSpec:
     attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
-    framing = {name: values[key] for key, (name, _) in FORMAT_FIELD_KEYS.items() if key in values and name in _FRAMING}
+    framing = {_FRAMING[key]: value for key, value in values.items() if key in _FRAMING}
     return FieldSpec(**attributes, framing=FramingSpec(**framing), is_of_format=is_of_format, is_optional=is_optional)
 
 

@@ -7,7 +7,7 @@ error; the result is a tree, problems, or both.
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,15 +62,18 @@ _HINTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class JsonNode:
-    """A value and the position of its first character."""
+    """A value and the position of its first character.
+
+    Nodes are never changed, but they aren't frozen, because creating frozen objects takes more than twice as long.
+    """
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Scalar(JsonNode):
     """A string, number, boolean or null. `raw` is the value as text."""
 
@@ -78,7 +81,7 @@ class Scalar(JsonNode):
     raw: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Items(JsonNode):
     """A JSON array."""
 
@@ -86,7 +89,7 @@ class Items(JsonNode):
     trailing_comma: JsonNode | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Member(JsonNode):
     """A key and its value. The node's position is the key's position."""
 
@@ -94,7 +97,7 @@ class Member(JsonNode):
     value: JsonNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Object(JsonNode):
     """A JSON object. `all_members` includes repeated keys, but `members` has only the first member with each key."""
 
@@ -174,11 +177,11 @@ def _parse_tree(source: CheckedText) -> JsonNode:
     value: JsonNode | None = None
     for found in _TOKEN.finditer(text):
         kind = str(found.lastgroup)
-        begin = found.start(kind)
-        if newlines := text.count("\n", end, begin):
+        last_end = end
+        begin, end = found.span(kind)
+        if newlines := text.count("\n", last_end, begin):
             line += newlines
-            line_start = text.rfind("\n", end, begin) + 1
-        end = found.end()
+            line_start = text.rfind("\n", last_end, begin) + 1
         column = begin - line_start + 1
         if kind not in expected:
             raise _SyntaxError(_syntax_problem(source, kind, found[kind], begin, line, column, expected))
@@ -221,8 +224,9 @@ def parse(text: str, *, file: str) -> ParsedSpec:
     if not isinstance(root, Object):
         message = "a spec is one JSON object, { ... }; this is another kind of value"
         return ParsedSpec(source, None, False, (source.problem("TW109", root.line, root.column, message),))
-    is_draft = any(key in node.members for node in walk(root) if isinstance(node, Object) for key in DRAFT_KEYS)
-    return ParsedSpec(source, root, is_draft, tuple(_text_problems(source, root, is_draft)))
+    nodes = [*walk(root)]
+    is_draft = any(key in node.members for node in nodes if isinstance(node, Object) for key in DRAFT_KEYS)
+    return ParsedSpec(source, root, is_draft, tuple(_text_problems(source, nodes, is_draft)))
 
 
 def _syntax_problem(
@@ -267,22 +271,26 @@ def _too_deep(root: JsonNode) -> JsonNode | None:
 
 def walk(root: JsonNode) -> Iterator[JsonNode]:
     """Yield a node and all values inside it, including the values of repeated keys."""
-    yield root
-    for child in _children(root):
-        yield from walk(child)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(_children(node))
 
 
-def _text_problems(source: CheckedText, root: Object, is_draft: bool) -> Iterator[Problem]:
-    for node in walk(root):
+def _text_problems(source: CheckedText, nodes: Iterable[JsonNode], is_draft: bool) -> Iterator[Problem]:
+    for node in nodes:
         if isinstance(node, Scalar) and isinstance(node.value, str):
-            yield from _half_characters(source, node, node.value)
+            if not node.value.isascii():
+                yield from _half_characters(source, node, node.value)
         elif isinstance(node, Object):
             for member in node.all_members:
                 first = node.members[member.key]
                 if first is not member:
                     message = f"duplicate key {quoted(member.key)}; it is first set on line {first.line}"
                     yield source.problem("TW106", member.line, member.column, message)
-                yield from _half_characters(source, member, member.key)
+                if not member.key.isascii():
+                    yield from _half_characters(source, member, member.key)
         if isinstance(node, Object | Items) and node.trailing_comma is not None and not is_draft:
             comma = node.trailing_comma
             message = "trailing comma; only specs in the draft dialect may have one"
@@ -290,6 +298,6 @@ def _text_problems(source: CheckedText, root: Object, is_draft: bool) -> Iterato
 
 
 def _half_characters(source: CheckedText, node: JsonNode, text: str) -> Iterator[Problem]:
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if any("\ud800" <= character <= "\udfff" for character in text):
         message = f"{quoted(text)} contains half of a surrogate pair, which UTF-8 can't encode"
         yield source.problem("TW108", node.line, node.column, message)

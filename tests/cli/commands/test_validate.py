@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from spec_projects import edit_spec, spec, write_spec
 
 from tagwire.log.errors import RULES as LOG_RULES
 from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES, Rule
+from tagwire_generator.reading import register
 
 validate = partial(tagwire_result, "validate")
 
@@ -205,6 +207,20 @@ def test_the_registers_of_a_set_are_read(project: Path) -> None:
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('registers = "registers"\n')
     assert [(found["rule"], found["file"]) for found in findings()] == [("TW206", "registers/keys.json")]
+
+
+def test_no_folder_is_searched_twice_for_registers(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[Path] = []
+
+    def registers_in(folders: Iterable[Path]) -> register.Registers:
+        searched.extend(folders)
+        return register.registers_among([])
+
+    monkeypatch.setattr(register, "registers_in", registers_in)
+    for path in ("message_specs", "message_specs/PingRequest.json"):
+        searched.clear()
+        validate(path)
+        assert [folder.resolve() for folder in searched] == [project / "message_specs"]
 
 
 def test_unanswered_versions_are_allowed_by_option_or_by_the_set(project: Path) -> None:
