@@ -28,6 +28,8 @@ BAD = "\ufffd"
         ("edbfbf", BAD),
         ("eda080edb080", BAD * 2),
         ("ed9fbf", "\ud7ff"),
+        ("e282eda080", BAD * 2),
+        ("ededa080", BAD * 2),
     ],
 )
 def test_each_malformed_sequence_is_one_replacement(hex_text: str, text: str) -> None:
