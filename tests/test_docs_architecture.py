@@ -69,6 +69,7 @@ def test_files_named_in_documents_and_comments_exist() -> None:
     assert not unknown
 
 
+NATIVE = {f"tagwire.{path.stem}" for path in (ROOT / "runtime" / "tagwire" / "_native").glob("*/_*.pyx")}
 DOTTED = re.compile(r"(?<![\w./-])(tagwire(?:_\w+)?(?:\.\w+)+)(?![\w/-])")
 
 
@@ -93,7 +94,7 @@ def is_importable(name: str) -> bool:
     except ModuleNotFoundError as error:
         return not (error.name or "").startswith("tagwire")  # otherwise, the library of an extra is not installed
     except AttributeError:
-        return name.endswith((".log", ".py", ".toml", ".tsv"))  # a file name
+        return name.endswith((".log", ".py", ".toml", ".tsv")) or name in NATIVE  # a file name, or not compiled
     return True
 
 
