@@ -69,7 +69,7 @@ def test_files_named_in_documents_and_comments_exist() -> None:
     assert not unknown
 
 
-NATIVE = {f"tagwire.{path.stem}" for path in (ROOT / "runtime" / "tagwire" / "_native").glob("*/_*.pyx")}
+NATIVE = tuple(f"tagwire.{path.stem}" for path in (ROOT / "runtime" / "tagwire" / "_native").glob("*/_*.pyx"))
 DOTTED = re.compile(r"(?<![\w./-])(tagwire(?:_\w+)?(?:\.\w+)+)(?![\w/-])")
 
 
@@ -94,7 +94,8 @@ def is_importable(name: str) -> bool:
     except ModuleNotFoundError as error:
         return not (error.name or "").startswith("tagwire")  # otherwise, the library of an extra is not installed
     except AttributeError:
-        return name.endswith((".log", ".py", ".toml", ".tsv")) or name in NATIVE  # a file name, or not compiled
+        # It may be the name of a file, or a name in a native module that is not compiled.
+        return name.endswith((".log", ".py", ".toml", ".tsv")) or name.startswith(NATIVE)
     return True
 
 
