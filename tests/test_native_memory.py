@@ -1,6 +1,5 @@
 import gc
 import sys
-import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from damage import damaged, samples
+from growth import leaked_bytes
 from mistaken_values import with_odd_value
 from native_engine import Plan, native
 
@@ -50,32 +50,19 @@ def test_nothing_leaks() -> None:
     singletons = (NO_TAGS, (), "", b"", None, True, 0, 7, -1)
     gc.collect()
     counts = [sys.getrefcount(each) for each in singletons]
-    tracemalloc.start()
-    try:
-        run(calls, 2)
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        run(calls, 40)
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-    assert grown < 20_000, "bytes that 40 rounds left behind"
+    assert leaked_bytes(lambda: run(calls, 1), 40) < 20_000, "bytes that 40 rounds left behind"
     moved = [sys.getrefcount(each) - count for each, count in zip(singletons, counts, strict=True)]
     assert all(abs(change) < 100 for change in moved), moved
 
 
 def test_detects_a_leak() -> None:
     kept: list[Any] = []
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(40):
-            kept.append(messages.HeartbeatResponse.decode(bytes(7), 4, gc=False))
-            kept.append(bytes(500))
-        assert tracemalloc.get_traced_memory()[0] - before > 20_000
-    finally:
-        tracemalloc.stop()
+
+    def leak() -> None:
+        kept.append(messages.HeartbeatResponse.decode(bytes(7), 4, gc=False))
+        kept.append(bytes(500))
+
+    assert leaked_bytes(leak, 40) > 20_000
 
 
 def test_classes_and_their_plans_are_freed() -> None:

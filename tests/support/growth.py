@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "lines_run", "peak_bytes"]
+__all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "leaked_bytes", "lines_run", "peak_bytes"]
 
 FACTOR: Final = 8
 """The second input is this many times larger than the first."""
@@ -58,6 +58,23 @@ def peak_bytes(work: Work) -> int:
     try:
         work()
         return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def leaked_bytes(work: Work, calls: int = 20) -> int:
+    """Return how many more bytes are allocated after these calls. Before that, two other calls fill all caches."""
+    work()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(calls):
+            work()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
 

@@ -16,6 +16,7 @@ import pytest
 from amplification import peak_memory, worst_baits
 from arrow_producer import HandMade
 from damage import damaged, samples
+from growth import leaked_bytes
 from native_engine import native, traces
 
 import tagwire
@@ -65,23 +66,6 @@ def test_array_that_is_rejected_is_released_once(how: str) -> None:
     assert sorted(producer.released) == ["array", "schema"]
 
 
-def traced(call: Callable[[], object]) -> int:
-    """Make 20 calls, and return how many bytes they leak. Before that, two other calls fill all caches."""
-    call()
-    gc.collect()
-    tracemalloc.start()
-    try:
-        call()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(20):
-            call()
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-
-
 def test_exported_arrays_live_as_long_as_any_part() -> None:
     def parts() -> None:
         decoded = arrow.decode_column(commits(50), C, 8)
@@ -98,7 +82,7 @@ def test_exported_arrays_live_as_long_as_any_part() -> None:
         stream = arrow.decode_column(pa.chunked_array([commits(5), commits(6)]), C, 8).__arrow_c_stream__()
         del stream
 
-    assert traced(parts) < 20_000
+    assert leaked_bytes(parts) < 20_000
 
 
 def test_nothing_leaks() -> None:
@@ -119,13 +103,13 @@ def test_nothing_leaks() -> None:
             with suppress(tagwire.TagwireError):
                 call()
 
-    assert traced(run) < 40_000
+    assert leaked_bytes(run) < 40_000
 
 
 @traces
 def test_detects_a_leak() -> None:
     kept: list[Any] = []
-    assert traced(lambda: kept.append(arrow.decode_column(commits(50), C, 8))) > 40_000
+    assert leaked_bytes(lambda: kept.append(arrow.decode_column(commits(50), C, 8))) > 40_000
 
 
 def test_plans_are_freed() -> None:
@@ -135,7 +119,7 @@ def test_plans_are_freed() -> None:
         arrow.decode_column(commits(1), C, 8)
         arrow.encode_column(pa.array([{"group_id": "g"}]), C, 8)
 
-    assert traced(plan) < 20_000
+    assert leaked_bytes(plan) < 20_000
 
 
 @pytest.mark.parametrize(

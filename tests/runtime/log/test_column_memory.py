@@ -1,12 +1,12 @@
 import gc
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 from threading import Event, Thread
 
 import pyarrow as pa
 import pytest
+from growth import leaked_bytes
 from native_engine import native
 from peak_memory import PEAK_KIB
 
@@ -58,21 +58,8 @@ def test_nothing_leaks(tmp_path: Path) -> None:
             list(log.columns(broken))
         pa.RecordBatchReader.from_stream(log.columns(packed)).read_next_batch()
 
-    def grown() -> int:
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(5):
-            read_all()
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] - before
-
-    read_all()
-    tracemalloc.start()
-    read_all()
     # Take the minimum: a leak adds memory in each run, but an import only once.
-    least = min(grown() for _ in range(3))
-    tracemalloc.stop()
-    assert least < 20_000
+    assert min(leaked_bytes(read_all, 5) for _ in range(3)) < 20_000
 
 
 def test_arrays_outlive_their_reader(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@ import struct
 import subprocess
 import sys
 import time
-import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from growth import peak_bytes
 from peak_memory import PEAK_KIB, SANITIZED
 from small_logs import message, sealed, sealed_message
 
@@ -162,12 +162,12 @@ def test_bomb_is_rejected_at_the_limit(codec: str) -> None:
     data = compressed(codec, bomb) if format == "v2" else message(8, 0, bomb, 3)
     limits = {"decompressed_bytes": 10_000_000, "decompression_ratio": 1 << 30}
     for bound in (limits, {"decompression_ratio": 5}):
-        tracemalloc.start()
-        with pytest.raises(LimitError, match=r"Limits\.decompress"):
-            read_all(data, format, **bound)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert peak < 5 * 10_000_000 + 3 * len(bomb)
+
+        def reject(bound: dict[str, int] = bound) -> None:
+            with pytest.raises(LimitError, match=r"Limits\.decompress"):
+                read_all(data, format, **bound)
+
+        assert peak_bytes(reject) < 5 * 10_000_000 + 3 * len(bomb)
 
 
 READ_A_BOMB = f"""{PEAK_KIB}
@@ -336,11 +336,7 @@ def test_each_limit_is_independent() -> None:
 def test_a_huge_count_allocates_nothing() -> None:
     data = bytearray(batch())
     struct.pack_into(">i", data, V2_COUNT_AT, 2**31 - 1)
-    tracemalloc.start()
-    error_of(sealed(data))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 1_000_000
+    assert peak_bytes(lambda: error_of(sealed(data))) < 1_000_000
 
 
 def test_offsets_of_errors_in_compressed_bytes() -> None:

@@ -4,14 +4,13 @@ The tests call public functions, and compare the results of all three: values, b
 native engine rejects input that the interpreter accepts, these functions raise DisagreementError.
 """
 
-import gc
-import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
 
 import pytest
+from growth import leaked_bytes
 from native_engine import Plan, native
 from record_damage import damaged, damaged_after_headers, odd_records, records_for
 
@@ -211,18 +210,4 @@ def test_reading_building_and_failing_do_not_leak() -> None:
                 read(format, data, Limits())
             written(format, records, {})
 
-    for _ in range(3):
-        run()
-    gc.collect()
-    tracemalloc.start()
-    try:
-        run()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(15):
-            run()
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-    assert grown < 20_000
+    assert leaked_bytes(run, 15) < 20_000
