@@ -137,6 +137,8 @@ class InputPath(AnyPath):
         from shutil import copyfileobj
         from tempfile import TemporaryDirectory
 
+        if sys.stdin is None:
+            raise TagwireError("standard input is closed; give a file")
         note_terminal()
         folder = Path(ctx.with_resource(TemporaryDirectory(prefix="tagwire-")), "standard input")
         folder.mkdir()

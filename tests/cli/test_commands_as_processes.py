@@ -40,11 +40,14 @@ def test_the_package_runs_as_the_command() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (code, same.stdout, same.stderr)
 
 
-def test_closed_standard_input_has_a_clear_error() -> None:
-    script = f"exec {sys.executable} -m tagwire_cli decode LeaveGroupRequest 0 <&-"
-    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    expected = "tagwire: standard input is closed; give a file\n"
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", expected)
+@pytest.mark.parametrize("words", ["decode LeaveGroupRequest 0", "explain", "log dump -", "lint -", "browse x.pcap"])
+def test_closed_standard_input_has_a_clear_error(words: str, tmp_path: Path) -> None:
+    (tmp_path / "x.pcap").touch()
+    script = f"exec {sys.executable} -m tagwire_cli {words} <&-"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
+    is_browser = words.startswith("browse")
+    expected = "browse needs a terminal;" if is_browser else "tagwire: standard input is closed; give a file\n"
+    assert (result.returncode, result.stdout) == (2 if is_browser else 1, "") and expected in result.stderr
 
 
 def test_json_is_utf8_in_every_locale() -> None:

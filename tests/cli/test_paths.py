@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,15 @@ def test_an_option_with_an_empty_path(words: str, tmp_path: Path, monkeypatch: p
     assert (code, out) == (2, "") and "the path is empty; give a file or a directory" in err
     assert not name.startswith("--") or f"'{name}'" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "specs"]
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
+@pytest.mark.parametrize("words", ["convert v2", "decode MetadataRequest 12", "explain", "redact", "demo"])
+def test_a_missing_path_that_is_not_text(words: str) -> None:
+    code, out, err = tagwire_outcome(*words.split(), os.fsdecode(b"bad\xff"))
+    assert (code, out) == (2, "") and "bad" in err
+
+
+def test_an_empty_message_name() -> None:
+    code, out, err = tagwire_outcome("explain", "", "12", "file")
+    assert (code, out) == (2, "") and "there is no message ''" in err

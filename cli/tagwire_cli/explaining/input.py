@@ -23,6 +23,7 @@ from tagwire_cli.input.captures import frames_in
 from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint, log_file_kind
 from tagwire_cli.input.files import InputError, are_hex, read_bytes
 from tagwire_cli.input.message_arguments import example_of
+from tagwire_cli.output.echo import is_terminal
 from tagwire_cli.paths import UnreadableFileError, exists
 
 _PASTED: Final = re.compile(r"0[0-9a-fA-F:]*|(?:0x)?[0-9a-fA-F]{8,}|(?:[0-9a-fA-F]{2}:)+[0-9a-fA-F]{2}")
@@ -54,7 +55,7 @@ def is_unnamed(args: Sequence[str]) -> bool:
     """Return whether the arguments are hex or a file of unknown kind, rather than MESSAGE VERSION [FILE]."""
     if len(args) <= 1:
         return True
-    has_no_version = len(args) > 3 or any(len(each) > 4 or (each[0] == "0" and len(each) > 1) for each in args)
+    has_no_version = len(args) > 3 or any(len(each) > 4 or (each.startswith("0") and len(each) > 1) for each in args)
     return has_no_version and are_hex(args)
 
 
@@ -63,7 +64,7 @@ def detect(registry: Registry, args: Sequence[str], encoding: str | None) -> Ite
 
     Raises InputError for empty or unrecognized input, and click.UsageError for a word that is neither a file nor hex.
     """
-    if not args and sys.stdin.isatty():
+    if not args and is_terminal(sys.stdin):
         raise click.UsageError("give FILE or hex, or bytes on standard input.")
     arg = args[0] if args else "-"
     path = Path(arg)

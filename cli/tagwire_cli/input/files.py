@@ -1,6 +1,7 @@
 """Read a command's input from a file or standard input: raw bytes or hex."""
 
 import contextlib
+import os
 import re
 from collections.abc import Generator, Sequence
 from typing import IO, Final, NoReturn
@@ -69,7 +70,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
         raise InputError("standard input is closed; give a file") from None
     except OSError as error:
         unread = UnreadableFileError.of(file, error)
-        if looks_like_hex(file.encode()):
+        if looks_like_hex(os.fsencode(file)):
             unread = UnreadableFileError(f"{unread}; {HEX_ARGUMENT}")
         raise unread from None
     with opened as stream:

@@ -1,5 +1,6 @@
 """Parse the arguments before FILE that identify a message: MESSAGE VERSION or, for a response, API VERSION."""
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -73,4 +74,4 @@ def _hint(args: Sequence[str]) -> str:
     # imported here, so that commands without errors don't load this module
     from tagwire_cli.input.encodings import file_hint
 
-    return file_hint(args) or (HEX_ARGUMENT if args and looks_like_hex(args[0].encode()) else "")
+    return file_hint(args) or (HEX_ARGUMENT if args and looks_like_hex(os.fsencode(args[0])) else "")

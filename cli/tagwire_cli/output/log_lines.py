@@ -6,6 +6,7 @@ The command imports this module only when it runs, so that `--help` is fast.
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class RecordFilter:
             and (self.end_offset is None or record.offset < self.end_offset)
             and (self.start_time is None or record.timestamp >= self.start_time)
             and (self.end_time is None or record.timestamp < self.end_time)
-            and (self.key is None or record.key == self.key.encode())
+            and (self.key is None or record.key == os.fsencode(self.key))
             and (self.header is None or self._has_header(record, self.header))
         )
         if keeps and self.left is not None:
@@ -86,7 +87,7 @@ class RecordFilter:
     def _has_header(record: Record, header: str) -> bool:
         name, equals, value = header.partition("=")
         found = [content for key, content in record.headers if header_key_name(key) == name]
-        return value.encode() in found if equals else bool(found)
+        return os.fsencode(value) in found if equals else bool(found)
 
 
 class DumpOptions(NamedTuple):

@@ -80,7 +80,7 @@ def key_of(*parts: str | bytes) -> str:
     """Return a hash of the parts and their boundaries: ("ab", "c") and ("a", "bc") have different hashes."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part  # file names may not be UTF-8
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return digest.hexdigest()

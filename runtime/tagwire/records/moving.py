@@ -28,6 +28,8 @@ HAS_NO_KEY: Final = 2
 HAS_NO_VALUE: Final = 4
 """The flags of a record: `IS_LAST`, `HAS_NO_KEY` and `HAS_NO_VALUE`."""
 _NONE: Final = array("q")
+_LARGEST: Final = (1 << 63) - 1
+"""The largest limit that native code accepts. No batch is so large."""
 
 
 class Movable:
@@ -55,7 +57,8 @@ class Movable:
     ) -> None:
         """Move records to a `RecordRun` until the run is full, and drop those whose byte in `kept` is 0."""
         where = self._walk.data, self._pos, self._walk.end, self.left
-        self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
+        most = (None if each is None else min(each, _LARGEST) for each in (most_bytes, most_records))
+        self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, *most)
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:

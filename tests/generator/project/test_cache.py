@@ -83,6 +83,7 @@ def test_pruning_keeps_what_the_run_used(tmp_path: Path) -> None:
 def test_keys_keep_their_parts_apart() -> None:
     assert key_of("ab", "c") != key_of("a", "bc")
     assert key_of("a", b"b") == key_of(b"a", "b")
+    assert key_of("file name \udcff") != key_of("file name \udcfe")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tagwire_cli.arguments.options import (
     show_sensitive_option,
 )
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.output.echo import is_terminal
 from tagwire_cli.paths import InputPath
 
 
@@ -93,6 +94,6 @@ def command(
 
 def _require_terminal(path: Path) -> None:
     """Raise UsageError unless standard input (for keys) and standard error (for the screen) are terminals."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
         raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")

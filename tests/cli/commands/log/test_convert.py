@@ -1,7 +1,9 @@
 import json
 from pathlib import Path
 
+import pytest
 from command import tagwire_result as run
+from spec_projects import read_tree
 
 TXN = "kafka4/alpha-txn-many-0"
 
@@ -36,3 +38,15 @@ TXN = "kafka4/alpha-txn-many-0"
 def test_a_segment_alone_is_not_converted(logs: Path, tmp_path: Path) -> None:
     result = run("log", "convert", "--output", tmp_path / "x", logs / TXN / f"{0:020}.log")
     assert result.exit_code == 1 and "give the folder of its partition" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--batch-bytes", "--batch-records"])
+@pytest.mark.parametrize("command", ["log convert --output new", "whatif --to v3"])
+def test_the_largest_batches(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(*command.split(), logs / TXN, option, 10**30, code=0)
+    run(*command.replace("new", "same").split(), logs / TXN, option, (1 << 31) - 1, code=0)
+    if command.startswith("log"):
+        assert read_tree(Path("new")) == read_tree(Path("same"))

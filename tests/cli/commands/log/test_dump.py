@@ -46,6 +46,14 @@ def test_some_records(words: list[object], offsets: list[int]) -> None:
     assert [json.loads(line)["offset"] for line in dumped(ORDERS, *words, "--json").splitlines()] == offsets
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are UTF-16 there")
+@pytest.mark.parametrize("option", ["--key={}", "--header=h={}"])
+def test_records_with_bytes_that_are_not_text(tmp_path: Path, option: str) -> None:
+    records = [Record(0, 0, b"\xff", b"v", (("h", b"\xff"),)), Record(1, 0, b"\xfe", b"v", (("h", b"\xfe"),))]
+    (tmp_path / "s.log").write_bytes(build(records, "v2").encode())
+    assert dumped(tmp_path / "s.log", option.format(os.fsdecode(b"\xfe")), "--template", "{offset}") == "1\n"
+
+
 @pytest.mark.parametrize(
     ("template", "line"),
     [
