@@ -178,6 +178,12 @@ WRONG = """\
 explain nosuch.pcap|2|nosuch.pcap can't be read: No such file or directory
 explain 00120003000|1|odd number of hex digits (11)
 explain Metadata|2|give MESSAGE VERSION, such as MetadataRequest 13
+explain MetadataRequest|2|give MESSAGE VERSION, such as MetadataRequest 13
+explain 3|2|give MESSAGE VERSION, such as MetadataRequest 13
+decode MetadataRequest 12|1|the input looks like hex; add --hex
+decode --frames request|1|the input looks like hex; add --hex
+get MetadataRequest 12 topics[].name|1|the input looks like hex; add --hex
+redact --frames request|1|the input looks like hex; add --hex
 explain --hex {binary}|1|leave out --hex
 explain --response {binary}|2|give API VERSION, such as Metadata 13
 explain --frames request --response Metadata 12|2|give --response or --frames request, not both
@@ -258,7 +264,7 @@ diff MetadataRequest FetchRequest|2|Invalid value for V1: expected a version num
 generate .|2|to run in this directory, use `tagwire -C . ...`
 add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one
 """
-"""Wrong command lines, each with its exit status and a part of the error."""
+"""Wrong command lines, each with its exit status and a part of the error. Standard input is a request in hex."""
 ANSWER = registry.encode_response(ApiVersionsResponse(), 3, correlation_id=7)
 FRAMES = [len(frame).to_bytes(4, "big") + frame for frame in (bytes.fromhex(HEX), ANSWER)]
 UNPAIRED = pcap(
@@ -286,7 +292,7 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     (tmp_path / "data.json").write_text('{"topics": [], "allow_auto_topic_creation": true}\n')
     (tmp_path / "p.pcap").write_bytes(UNPAIRED)
     words, status, answer = line.split("|")
-    done = tagwire_result(*words.format(binary="binary", dump="dump").split())
+    done = tagwire_result(*words.format(binary="binary", dump="dump").split(), stdin=HEX)
     assert done.exit_code == int(status) and answer in done.stderr, done.output
 
 

@@ -31,9 +31,6 @@ def test_convert_in_hex() -> None:
         (("convert", "auto"), ONE, 2, "there is no record format 'auto'"),
         (("convert", "v2", "--from", "v22"), ONE, 2, "there is no record format 'v22'"),
         (("convert", "v2"), ONE[:-1], 1, "found length"),
-        (("explain", "--format", "v22"), ONE, 2, "there is no record format 'v22'"),
-        (("explain", "--format", "auto", "--request"), ONE, 2, "--request or --format, not both"),
-        (("whatif", "--to", "v3", "--against", "v22", "."), b"", 2, "there is no record format 'v22'"),
     ],
 )
 def test_rejected_input(arguments: tuple[str, ...], data: bytes, code: int, sentence: str) -> None:

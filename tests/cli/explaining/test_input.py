@@ -114,28 +114,3 @@ def test_a_response_without_its_request_has_commands_for_its_own_bytes(tmp_path:
 )
 def test_hex_after_the_version(words: str) -> None:
     assert "18 RECORD_LIST_TOO_LARGE" in run(*words.split(), code=0).stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["nosuch.bin"], "nosuch.bin can't be read: No such file or directory"),
-        (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 13"),
-        (["3"], "give MESSAGE VERSION, such as MetadataRequest 13"),
-    ],
-)
-def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
-    assert text in run(*words, code=2).stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["decode", "MetadataRequest", "12"],
-        ["decode", "--frames", "request"],
-        ["get", "MetadataRequest", "12", "topics[].name"],
-        ["redact", "--frames", "request"],
-    ],
-)
-def test_other_commands_recognise_hex(words: list[str]) -> None:
-    assert tagwire_result(*words, stdin=HEX, code=1).stderr == "tagwire: the input looks like hex; add --hex\n"

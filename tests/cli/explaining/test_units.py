@@ -165,22 +165,6 @@ def test_file_that_is_not_a_capture(data: bytes) -> None:
     assert "the input" in run("--capture", stdin=data, code=1).stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--guess", "--request"], "--request or --guess, not both"),
-        (["--capture", "--frames"], "--frames can't be used with --capture"),
-        (["--format", "auto", "--frames"], "--frames can't be used with --format"),
-        (["--json", "--html", "--guess"], "--json or --html, not both"),
-        (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
-        (["--request", "--only", "1"], "--only needs --frames or --capture"),
-        (["--guess", "one", "two"], "give at most one FILE; unexpected argument 'two'"),
-    ],
-)
-def test_wrong_usage(words: list[str], text: str) -> None:
-    rejected(run(*words, stdin=REQUEST), text, code=2)
-
-
 @pytest.mark.parametrize("only", ["", "x", "1-x", "-1", "1,,2"])
 def test_no_numbers_of_frames(only: str) -> None:
     result = run("--frames", "--request", "--only", only, stdin=sized(REQUEST))
