@@ -91,7 +91,6 @@ def test_detects_an_error_without_a_position() -> None:
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
-    """Memory must be bounded even for the worst inputs."""
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)

@@ -293,7 +293,6 @@ NAN = float("nan")
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("value", [0.0, -0.0, NAN, -NAN, 1.5])
 def test_floats_are_compared_by_their_bits(package: Any, value: float, engine: str) -> None:
-    """Check that floats are compared by their bits, even with a field's default."""
     cls = package.FloatsMessage
     coders = {0: cls.serializer(0), 1: cls.serializer(1)}
     if engine == "python":

@@ -57,7 +57,6 @@ def kafka(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
 def test_stream_reads_what_a_batch_read_reads(kafka: Path, path: str) -> None:
-    """A stream and a batch read of a path must return the same rows."""
     [(end, found)] = triggers(stream(kafka / path), {})
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
     assert end["orders"]["1"] == (9 if "delete" in path else 2)

@@ -60,7 +60,6 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
 @needs_native
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
 def test_many_segments_share_an_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Small segments must share an Arrow batch."""
     segments(tmp_path, 300)
     batches = list(arrow_batches(tmp_path, **options))
     assert len(batches) == 1 and len(set(batches[0].column("file").to_pylist())) == 300

@@ -33,7 +33,6 @@ def _faults(first: str = "", **variables: str) -> int:
 
 
 def test_default_settings_need_new_pages_per_frame() -> None:
-    """By default, malloc must take new memory pages for each frame."""
     assert _faults() > 20 * (1 << 20) // resource.getpagesize()
 
 

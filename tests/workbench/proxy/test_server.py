@@ -1,13 +1,5 @@
 import asyncio
-import gzip
-import json
-import random
 import socket
-import subprocess
-import sys
-import threading
-import time
-import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,11 +11,10 @@ from network_packets import sized
 
 import tagwire_messages as kafka
 from tagwire.addresses import Address
-from tagwire.frames.redaction import Redaction
 from tagwire.testing.peer import MockPeer, Reply
 from tagwire_messages.metadata_response import MetadataResponseBroker
 from tagwire_workbench.mocking.script import read_script
-from tagwire_workbench.proxy import CaptureFile, ProxyError, RecordedFrame, RecordingProxy, capture_file, writing
+from tagwire_workbench.proxy import ProxyError, RecordedFrame, RecordingProxy
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_peer.yaml"
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
@@ -269,109 +260,3 @@ def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
     for host in ("127.0.0.1", "localhost"):
         with pytest.raises(ProxyError, match=f"{host}:{port} is the address of the proxy itself"):
             asyncio.run(serve((host, port), port))
-
-
-def frame(number: int, data: bytes = BEAT, *, is_request: bool = True) -> RecordedFrame:
-    return RecordedFrame(1, is_request, 12, 4, number, "c", Address("b", 1), 1.5, data)
-
-
-@pytest.mark.parametrize("name", ["frames.jsonl", "frames.jsonl.gz"])
-def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_file, "_MOST_WAITING", 2000)
-    path = tmp_path / name
-    with CaptureFile(path, run="r", label="l") as file:
-        for number in range(200):
-            file.add(frame(number))
-    data = path.read_bytes()
-    rows = [json.loads(line) for line in (gzip.decompress(data) if name.endswith("gz") else data).splitlines()]
-    assert [row["correlation_id"] for row in rows] == [*range(200)]
-    expected = {"run": "r", "conn": 1, "client_label": "l", "client_id": "c", "dir": "req", "api_key": 12}
-    expected |= {"api_version": 4, "correlation_id": 0, "server": "b:1", "timestamp": 1500, "hex": BEAT.hex()}
-    assert rows[0] == expected
-    assert file.counts == {True: 200, False: 0}
-    with pytest.raises(ProxyError, match="already exists"):
-        CaptureFile(path)
-    assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
-
-
-def test_killed_process_leaves_a_readable_file(tmp_path: Path) -> None:
-    """Only complete gzip members may be written, so that the file of a killed process can be read."""
-    file = CaptureFile(tmp_path / "frames.jsonl.gz")
-    file.add(frame(1))
-    while not (data := gzip.decompress(file.path.read_bytes())):
-        threading.Event().wait(0.01)
-    assert json.loads(data)["correlation_id"] == 1
-    file.close()
-
-
-def test_compressed_file_without_frames_is_valid_gzip(tmp_path: Path) -> None:
-    with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
-        pass
-    unpacking = zlib.decompressobj(31)
-    assert (unpacking.decompress(file.path.read_bytes()), unpacking.eof) == (b"", True)
-
-
-def test_threads_get_the_error_of_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
-    file = CaptureFile(tmp_path / "frames.jsonl")
-    file._process.kill()
-    expected = rf"{file.path}: the writing process ended with exit status -9"
-    with pytest.raises(OSError, match=expected):
-        while True:
-            file.add(frame(1))
-    with pytest.raises(OSError, match=expected):
-        file.close()
-
-
-@pytest.mark.parametrize("kind", ["gzip", "plain"])
-def test_full_disk_ends_the_process(kind: str) -> None:
-    with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, writing.__file__, kind]
-        done = subprocess.run(
-            command, input=bytes(3) + b"\2\0\0\0\1{}x", stdout=full, stderr=subprocess.PIPE, check=False
-        )
-    assert (done.returncode, b"No space left on device" in done.stderr) == (1, True)
-
-
-@pytest.mark.parametrize(("kind", "opened"), [("gzip", gzip.open), ("plain", open)])
-def test_file_on_a_full_disk_ends_with_a_complete_line_or_member(kind: str, opened: Any, tmp_path: Path) -> None:
-    path = tmp_path / "frames"
-    start = b'{"dir": "req", "hex": "'
-    frame = random.Random(1).randbytes(300_000)
-    piece = len(start).to_bytes(4, "big") + len(frame).to_bytes(4, "big") + start + frame
-    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1500000,) * 2); "
-    limited += f"sys.argv = ['', {kind!r}]; runpy.run_path({writing.__file__!r}, run_name='__main__')"
-    command = [sys.executable, "-c", limited]
-    with path.open("wb") as file, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=-1) as process:
-        assert process.stdin is not None
-        with suppress(BrokenPipeError):
-            for _ in range(10):
-                process.stdin.write(piece)
-                process.stdin.flush()
-                time.sleep(0.6)  # give the process time to write the lines to the file
-        assert process.wait() == 1
-    with opened(path, "rb") as lines:
-        found = [json.loads(line)["hex"] for line in lines]
-    assert found and set(found) == {frame.hex()}
-
-
-@pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
-def test_several_gzip_members_read_as_one_file(sizes: list[int], tmp_path: Path) -> None:
-    with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
-        for number, size in enumerate(sizes):
-            file.add(frame(number, bytes([number]) * size))
-    rows = [json.loads(line) for line in gzip.decompress(file.path.read_bytes()).splitlines()]
-    assert [bytes.fromhex(row["hex"]) for row in rows] == [bytes([n]) * size for n, size in enumerate(sizes)]
-
-
-def test_without_secrets(tmp_path: Path) -> None:
-    problems: list[str] = []
-    secret = kafka.registry.encode_request(kafka.SaslAuthenticateRequest(auth_bytes=b"secret"), 2, correlation_id=1)
-    empty = kafka.registry.encode_request(kafka.SaslAuthenticateRequest(), 2, correlation_id=1)
-    path = tmp_path / "frames.jsonl"
-    with CaptureFile(path, redaction=Redaction(kafka.registry), on_problem=problems.append) as file:
-        file.add(frame(1, secret))
-        file.add(frame(2, secret[:-4]))
-    (row,) = path.read_text().splitlines()
-    assert json.loads(row)["hex"] == empty.hex()
-    assert len(problems) == 1 and "a request is not recorded, because it can't be redacted: " in problems[0]
