@@ -1,17 +1,15 @@
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from tagwire_spark import CONDITIONS, PipelineError
 from tagwire_spark.errors import failure
 from tagwire_spark.log_read.query import OPTIONS, STREAM_OPTIONS
 from tagwire_spark.session import spark_errors_converted
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 DOCS = Path(__file__).parents[2] / "docs"
 KAFKA_OPTIONS = (
@@ -47,7 +45,7 @@ def test_cause_is_reported(text: str, message: str) -> None:
 
 
 @pytest.mark.spark
-def test_errors_raised_by_workers(spark: "SparkSession") -> None:
+def test_errors_raised_by_workers(spark: SparkSession) -> None:
     def divide(batches: Iterator[Any]) -> Iterator[Any]:
         yield from (batch for batch in batches if 1 / 0)
 

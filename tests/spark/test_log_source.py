@@ -3,10 +3,11 @@ from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import datasource as ds
 from pyspark.sql import functions as F
 from written_logs import read_rows
@@ -19,21 +20,18 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import grouped, plan
 from tagwire_spark.log_source import narrowed
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 pytestmark = pytest.mark.spark
 
 SAMPLE = Path(__file__).parents[1] / "data" / "sample_log"
 Truth = dict[str, list[dict[str, Any]]]
 
 
-def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame":
+def load(spark: SparkSession, path: Path | str, **options: Any) -> DataFrame:
     named = {name.replace("__", "."): value for name, value in options.items()}
     return spark.read.format("kafka_log").options(**named).load(str(path))
 
 
-def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
+def load_all(spark: SparkSession, logs: Path, **options: Any) -> DataFrame:
     """Load the logs of each broker separately, because different brokers have partitions with the same name."""
     return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
 
@@ -47,7 +45,7 @@ def digest(value: Any) -> str | None:
     return hashlib.sha256(bytes.fromhex(value)).hexdigest()
 
 
-def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path, truth: Truth) -> None:
+def test_all_records_are_those_that_kafka_sees(spark: SparkSession, logs: Path, truth: Truth) -> None:
     expected = {
         (f"{row['file']}", record["offset"]): (record["timestamp"], digest(record["key"]), digest(record["value"]))
         for rows in truth.values()
@@ -64,7 +62,7 @@ def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path
     assert got == expected and len(got) > 100
 
 
-def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
+def test_headers_and_facts_of_batches(spark: SparkSession) -> None:
     folder = SAMPLE / "orders-1"
     rows = {row.offset: row for row in load(spark, folder).collect()}
     for batch in log.read(folder):
@@ -77,7 +75,7 @@ def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
     assert not rows
 
 
-def test_headers_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> None:
+def test_headers_of_batches(spark: SparkSession, logs: Path, truth: Truth) -> None:
     df = load_all(spark, logs, level="batch", includeControlRecords="true").select(
         "file", "position", "lastOffset", "crc"
     )
@@ -91,7 +89,7 @@ def test_headers_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> 
     assert {key: tuple(value) for key, value in got.items() if key in expected} == expected
 
 
-def test_only_requested_columns(spark: "SparkSession", logs: Path) -> None:
+def test_only_requested_columns(spark: SparkSession, logs: Path) -> None:
     df = spark.read.format("kafka_log").schema("offset long, key binary").load(str(logs / "kafka4"))
     assert df.columns == ["offset", "key"] and df.count() == load(spark, logs / "kafka4").count()
 
@@ -118,7 +116,7 @@ def big_partition(logs: Path) -> Path:
 
 
 @pytest.mark.parametrize("pushdown", ["false", "true"])
-def test_offsets_and_filters(spark: "SparkSession", logs: Path, pushdown: str) -> None:
+def test_offsets_and_filters(spark: SparkSession, logs: Path, pushdown: str) -> None:
     folder = big_partition(logs)
     topic, _, number = folder.name.rpartition("-")
     every = sorted(row.offset for row in load(spark, folder).select("offset").collect())
@@ -136,7 +134,7 @@ def test_offsets_and_filters(spark: "SparkSession", logs: Path, pushdown: str) -
         assert sorted(row.offset for row in df.select("offset").collect()) == expected
 
 
-def test_filters_by_time(spark: "SparkSession", logs: Path) -> None:
+def test_filters_by_time(spark: SparkSession, logs: Path) -> None:
     folder = big_partition(logs)
     times = sorted({row[0] for row in load(spark, folder).select(F.unix_millis("timestamp")).collect() if row[0]})
     first = times[len(times) // 2]
@@ -148,7 +146,7 @@ def test_filters_by_time(spark: "SparkSession", logs: Path) -> None:
     assert load(spark, folder, recordsBeforeTimestamp=first).count() == before
 
 
-def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
+def test_topics_and_partitions(spark: SparkSession, logs: Path) -> None:
     folder = big_partition(logs)
     topic, _, number = folder.name.rpartition("-")
     for options in (
@@ -165,7 +163,7 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
     assert pushed.count() == 0  # the filter excludes all partitions
 
 
-def test_aborted_transactions(spark: "SparkSession", logs: Path) -> None:
+def test_aborted_transactions(spark: SparkSession, logs: Path) -> None:
     found = 0
     for broker in sorted(path for path in logs.iterdir() if path.is_dir()):
         aborted = {
@@ -190,7 +188,7 @@ def test_aborted_transactions(spark: "SparkSession", logs: Path) -> None:
     assert found
 
 
-def test_the_start_of_the_log(spark: "SparkSession", logs: Path) -> None:
+def test_the_start_of_the_log(spark: SparkSession, logs: Path) -> None:
     folder = next(logs.glob("*/alpha-delrec-0"))
     start = log.Partition(folder).log_start_offset
     lowest = load(spark, folder, respectLogStart="true").agg(F.min("offset")).collect()[0][0]
@@ -209,7 +207,7 @@ def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
     return target, position, len(batch)
 
 
-def test_damage_fails_the_query(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_damage_fails_the_query(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     folder, position, _ = damaged(logs, tmp_path)
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as rejected:
         load(spark, folder).count()
@@ -218,7 +216,7 @@ def test_damage_fails_the_query(spark: "SparkSession", logs: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("split_bytes", [300, 1 << 26])
-def test_damage_is_a_row(spark: "SparkSession", logs: Path, tmp_path: Path, split_bytes: int) -> None:
+def test_damage_is_a_row(spark: SparkSession, logs: Path, tmp_path: Path, split_bytes: int) -> None:
     folder, position, lost = damaged(logs, tmp_path)
     whole = load(spark, big_partition(logs)).count()
     df = load(spark, folder, mode="PERMISSIVE", maxSplitBytes=split_bytes)
@@ -227,7 +225,7 @@ def test_damage_is_a_row(spark: "SparkSession", logs: Path, tmp_path: Path, spli
     assert df.where("_error is null").count() == whole - lost
 
 
-def test_a_log_that_is_cut_off(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_a_log_that_is_cut_off(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     source = big_partition(logs)
     target = Path(copytree(source, tmp_path / source.name))
     segment = log.Partition(target).segments[-1].path
@@ -237,7 +235,7 @@ def test_a_log_that_is_cut_off(spark: "SparkSession", logs: Path, tmp_path: Path
     assert 0 < load(spark, target, partial="true").count() < load(spark, source).count()
 
 
-def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
+def test_another_file_system(spark: SparkSession, logs: Path) -> None:
     """Check a file system other than the default one: fsspec's `local`, because Spark's workers can read its files."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
@@ -248,13 +246,13 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["foo", "s3x"])
-def test_file_systems_that_do_not_exist(spark: "SparkSession", scheme: str) -> None:
+def test_file_systems_that_do_not_exist(spark: SparkSession, scheme: str) -> None:
     with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x can't be reached by fsspec"):
         load(spark, f"{scheme}://x").count()
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
-def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path, isolation: str) -> None:
+def test_tombstones_and_undecodable_values(spark: SparkSession, tmp_path: Path, isolation: str) -> None:
     import tagwire_messages as messages
 
     folder = tmp_path / "beats-0"
@@ -314,7 +312,7 @@ def test_options_that_are_rejected(logs: Path, options: dict[str, str], text: st
     assert text in str(rejected.value)
 
 
-def test_paths_and_columns_that_do_not_exist(spark: "SparkSession", logs: Path) -> None:
+def test_paths_and_columns_that_do_not_exist(spark: SparkSession, logs: Path) -> None:
     with pytest.raises(PySparkException, match=r"\[KAFKA_LOG_NOT_FOUND\].*SQLSTATE: 42K03"):
         load(spark, logs / "nowhere").count()
     with pytest.raises(PySparkException, match="The path is missing"):
@@ -324,7 +322,7 @@ def test_paths_and_columns_that_do_not_exist(spark: "SparkSession", logs: Path) 
             spark.read.format("kafka_log").schema(schema).load(str(logs)).count()
 
 
-def test_columns_in_any_case(spark: "SparkSession") -> None:
+def test_columns_in_any_case(spark: SparkSession) -> None:
     df = spark.read.format("kafka_log").schema("OFFSET long, Key binary").load(str(SAMPLE))
     expected = load(spark, SAMPLE).select("offset", "key")
     assert df.columns == ["OFFSET", "Key"]
@@ -425,7 +423,7 @@ _BY_ANY = "partition in (0, 7) and offset < 4 and length(value) > 30"
     (_BY_ANY, {"mode": "PERMISSIVE"}), (_BY_ANY, {"maxSplitBytes": "500"}),
 ])  # fmt: skip
 def test_pushed_filters_give_the_rows_that_spark_selects(
-    spark: "SparkSession", where: str, options: dict[str, str]
+    spark: SparkSession, where: str, options: dict[str, str]
 ) -> None:
     def rows(pushdown: str) -> list[Any]:
         read = spark.read.format("kafka_log").options(pushdown=pushdown, **options).load(str(SAMPLE))
@@ -434,7 +432,7 @@ def test_pushed_filters_give_the_rows_that_spark_selects(
     assert rows("true") == rows("false")
 
 
-def test_explain_shows_pushed_filters(spark: "SparkSession", capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_pushed_filters(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     df = spark.read.format("kafka_log").option("pushdown", "true").load(str(SAMPLE))
     df.where((F.col("partition") == 1) & (F.col("offset") > 5) & (F.length("value") > 3)).explain("formatted")
     text = capsys.readouterr().out

@@ -1,18 +1,16 @@
 import gzip
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from network_packets import Segment, pcap
 from pyarrow import parquet
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 import tagwire_messages as messages
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +19,7 @@ ASK = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 
 ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(throttle_time_ms=3), 4, correlation_id=7)
 
 
-def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame":
+def load(spark: SparkSession, path: Path | str, **options: Any) -> DataFrame:
     return spark.read.format("kafka_rpc").options(**options).load(str(path))
 
 
@@ -39,7 +37,7 @@ def captured() -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
 
 
-def test_every_captured_frame_is_read_once(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
+def test_every_captured_frame_is_read_once(spark: SparkSession, captured: list[dict[str, Any]]) -> None:
     df = load(spark, CAPTURES, body="none")
     rows = df.select("requestSize", "responseSize", "requestError", "responseError", "api", "apiVersion").collect()
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
@@ -50,7 +48,7 @@ def test_every_captured_frame_is_read_once(spark: "SparkSession", captured: list
     assert not [row for row in rows if row.responseError]
 
 
-def test_bodies_equal_those_that_the_library_decodes(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
+def test_bodies_equal_those_that_the_library_decodes(spark: SparkSession, captured: list[dict[str, Any]]) -> None:
     rows = load(spark, CAPTURES, api="Metadata").select("request", "response", "line", "clientId").collect()
     assert len(rows) > 20
     for row in rows:
@@ -66,7 +64,7 @@ def test_bodies_equal_those_that_the_library_decodes(spark: "SparkSession", capt
             assert row.clientId is None and json.loads(row.response) == answer.message.to_json(answer.version)
 
 
-def test_bodies_as_structs(spark: "SparkSession") -> None:
+def test_bodies_as_structs(spark: SparkSession) -> None:
     as_json = load(spark, CAPTURES, api="Heartbeat").select("line", "request", "response").collect()
     structs = load(spark, CAPTURES, api="Heartbeat", body="struct").select("line", "request", "response").collect()
     assert [row.line for row in structs] == [row.line for row in as_json]
@@ -77,13 +75,13 @@ def test_bodies_as_structs(spark: "SparkSession") -> None:
         )
 
 
-def test_clients_that_still_send_old_versions(spark: "SparkSession") -> None:
+def test_clients_that_still_send_old_versions(spark: SparkSession) -> None:
     rows = load(spark, CAPTURES, body="none").where("api = 'Produce' and apiVersion < 3").groupBy("clientLabel").count()
     assert any("0.8" in str(row.clientLabel) for row in rows.collect())
 
 
 @pytest.mark.parametrize("answer_first", [False, True])
-def test_a_pair(spark: "SparkSession", tmp_path: Path, answer_first: bool) -> None:
+def test_a_pair(spark: SparkSession, tmp_path: Path, answer_first: bool) -> None:
     rows = [frame("req", ASK, timestamp=1000), frame("resp", ANSWER, timestamp="1970-01-01T00:00:01.250Z")]
     [row] = load(spark, write(tmp_path / "a.jsonl", *(reversed(rows) if answer_first else rows))).collect()
     assert (row.api, row.apiVersion, row.headerVersion, row.correlationId, row.clientId) == ("Heartbeat", 4, 2, 7, "me")
@@ -91,7 +89,7 @@ def test_a_pair(spark: "SparkSession", tmp_path: Path, answer_first: bool) -> No
     assert json.loads(row.response)["throttleTimeMs"] == 3 and row.responseVersion == 4
 
 
-def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path: Path) -> None:
+def test_connections_and_ids_that_are_used_again(spark: SparkSession, tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.jsonl",
         frame("req", ASK, conn=1),
@@ -118,7 +116,7 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
     ]
 
 
-def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
+def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{"dir": "req", "data": ASK, "conn": 1}, {"dir": "resp", "data": ANSWER, "conn": 1}]
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "frames.parquet")
     write(tmp_path / "more.jsonl", frame("req", ASK))
@@ -127,7 +125,7 @@ def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
     assert sorted(map(tuple, found), key=str) == [("Heartbeat", len(ANSWER)), ("Heartbeat", None)]
 
 
-def test_invalid_frame(spark: "SparkSession", tmp_path: Path) -> None:
+def test_invalid_frame(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", frame("req", ASK[:-3]), frame("resp", ANSWER, api_key=12, api_version=4))
     [row] = load(spark, path).collect()
     assert row.requestError.reason and row.request is None and row.clientId == "me" and row.responseError is None
@@ -140,7 +138,7 @@ def test_invalid_frame(spark: "SparkSession", tmp_path: Path) -> None:
         load(spark, path, mode="FAILFAST", body="struct", api="Heartbeat").collect()
 
 
-def test_responses_to_an_unsupported_version_are_decoded_in_version_0(spark: "SparkSession") -> None:
+def test_responses_to_an_unsupported_version_are_decoded_in_version_0(spark: SparkSession) -> None:
     probes = "apiVersion = 99 and response is not null"
     as_json = load(spark, CAPTURES, api="ApiVersions").where(probes).collect()
     structs = load(spark, CAPTURES, api="ApiVersions", body="struct").where(probes).collect()
@@ -150,7 +148,7 @@ def test_responses_to_an_unsupported_version_are_decoded_in_version_0(spark: "Sp
     ]
 
 
-def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
+def test_frames_that_end_at_once(spark: SparkSession, tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.jsonl", *(frame(kind, ASK[:n], conn=f"{kind}{n}") for kind in ("req", "resp") for n in range(8))
     )
@@ -169,7 +167,7 @@ def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
         '{"dir": "req", "hex": "", "timestamp": "noon"}',
     ],
 )
-def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:
+def test_lines_that_are_not_frames(spark: SparkSession, tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: line 1 is not a"):
         load(spark, tmp_path).collect()
@@ -183,14 +181,14 @@ def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: 
         ({"api": "Metdata"}, "MetadataRequest"),
     ],
 )
-def test_options_that_are_rejected(spark: "SparkSession", options: dict[str, str], text: str) -> None:
+def test_options_that_are_rejected(spark: SparkSession, options: dict[str, str], text: str) -> None:
     with pytest.raises(PySparkException, match=text):
         load(spark, CAPTURES, **options).collect()
     with pytest.raises(PySparkException, match="UNKNOWN_COLUMN_OF_SOURCE"):
         spark.read.format("kafka_rpc").schema("nothing long").load(str(CAPTURES)).collect()
 
 
-def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
+def test_a_network_capture(spark: SparkSession, tmp_path: Path) -> None:
     """Check that a network capture is read correctly if TCP segments are cut anywhere, repeated, or out of order."""
     pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
@@ -222,7 +220,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     assert load(spark, tmp_path, port=9093).count() == 0
 
 
-def test_network_capture_with_missing_packets(spark: "SparkSession", tmp_path: Path) -> None:
+def test_network_capture_with_missing_packets(spark: SparkSession, tmp_path: Path) -> None:
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     requests = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
     sized = [len(data).to_bytes(4, "big") + data for data in requests]

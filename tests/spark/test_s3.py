@@ -1,15 +1,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from object_storage import s3_server
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from streamed_logs import batch
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -23,7 +21,7 @@ def bucket() -> Iterator[tuple[Any, str]]:
 
 
 def test_a_read_and_a_stream(
-    spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    spark: SparkSession, bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     system, options = bucket
     df = spark.read.format("kafka_log").option("storageOptions", options).load("s3://logs/k")
@@ -43,7 +41,7 @@ def test_a_read_and_a_stream(
 
 
 def test_no_secret_in_writes_streams_and_foreach_batch(
-    spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    spark: SparkSession, bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     system, options = bucket
     source = str(Path(__file__).parents[1] / "data" / "sample_log")

@@ -3,17 +3,15 @@
 import importlib.util
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from written_logs import columns, job, table
 
 import tagwire_messages as messages
 from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition as Partition
 from tagwire_messages.offset_commit_request import OffsetCommitRequestTopic as Topic
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -51,7 +49,7 @@ def example(name: str) -> Any:
     return module
 
 
-def test_each_message_has_a_table_and_invalid_rows_another(spark: "SparkSession", tmp_path: Path) -> None:
+def test_each_message_has_a_table_and_invalid_rows_another(spark: SparkSession, tmp_path: Path) -> None:
     topic = example("spark_topic")
 
     def run() -> None:
@@ -80,7 +78,7 @@ def test_each_message_has_a_table_and_invalid_rows_another(spark: "SparkSession"
     assert [row[0] for row in rows("HeartbeatRequest")] == [0, 1, 10]
 
 
-def test_day_gives_two_tables_and_a_plot(spark: "SparkSession", tmp_path: Path) -> None:
+def test_day_gives_two_tables_and_a_plot(spark: SparkSession, tmp_path: Path) -> None:
     """Check the report for six heartbeats in three hours, a truncated heartbeat, and a record without a value."""
     start, values = datetime(2026, 11, 26, 8, tzinfo=UTC), [*([BEAT.encode(4)] * 6), BEAT.encode(4)[:-3], None]
     rows = [("requests", start + timedelta(minutes=25 * n), value) for n, value in enumerate(values)]

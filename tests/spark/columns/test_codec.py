@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from command import tagwire_result
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -25,9 +26,6 @@ from tagwire_spark.columns.codec import decoding, encoding
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -103,7 +101,7 @@ ROW0 = {
 
 
 @pytest.fixture(scope="module")
-def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+def spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Yield a session in which the driver and the workers can import `trades`, a package shipped as a zip file."""
     folder = tmp_path_factory.mktemp("trades")
     (folder / "specs").mkdir()
@@ -125,7 +123,7 @@ def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> It
         yield spark
 
 
-def messages(spark: "SparkSession", *rows: bytes) -> "DataFrame":
+def messages(spark: SparkSession, *rows: bytes) -> DataFrame:
     return spark.createDataFrame([(n, bytearray(row)) for n, row in enumerate(rows)], "n int, value binary")
 
 
@@ -139,7 +137,7 @@ def test_the_types_in_spark() -> None:
     )
 
 
-def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
+def test_functions_and_batches_give_equal_rows(spark: SparkSession) -> None:
     """Check that `from_message` and `decode_messages` return equal rows."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
@@ -155,7 +153,7 @@ def utc(value: Any) -> Any:
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
-def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
+def test_versions_of_a_shared_struct(spark: SparkSession) -> None:
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     df = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     one, other = (row.m for row in df.orderBy("n").collect())
@@ -166,7 +164,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
     assert dict(other.unknown_tags) == {9: b"\xaa"}
 
 
-def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
+def test_round_trip_through_a_shuffle(spark: SparkSession) -> None:
     """Check rows after a shuffle, which converts decoded columns from Arrow to Spark's own format."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
@@ -175,7 +173,7 @@ def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
     assert [bytes(row.again) for row in again] == [V0, V1]
 
 
-def test_values_from_sql(spark: "SparkSession") -> None:
+def test_values_from_sql(spark: SparkSession) -> None:
     """Check that uint64 fields accept all numeric types, and that times are rounded down."""
     struct = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
@@ -210,7 +208,7 @@ LATE = V0.replace(bytes.fromhex("ff 00000002 04d2"), bytes.fromhex("01 7ffffffff
 """A trade whose `left` is 2^63 - 1 seconds, which overflows Spark's 64-bit microseconds."""
 
 
-def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:
+def test_a_time_that_spark_cannot_hold(spark: SparkSession) -> None:
     df = messages(spark, V0, LATE)
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\] row 1: Trade: left has a value that does"):
         df.coalesce(1).select(from_message("value", "Trade", 0, PACKAGE)).collect()

@@ -1,10 +1,11 @@
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import tagwire_messages as messages
@@ -24,9 +25,6 @@ from tagwire_spark import (
 from tagwire_spark.columns.codec import decoding, encoding
 from tagwire_spark.columns.functions import record_reading
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 pytestmark = pytest.mark.spark
 
 COMMIT = messages.OffsetCommitRequest(
@@ -37,17 +35,17 @@ PERMISSIVE = {"mode": "PERMISSIVE"}
 
 
 @pytest.fixture(scope="module")
-def commits(spark: "SparkSession") -> "DataFrame":
+def commits(spark: SparkSession) -> DataFrame:
     rows = [(1, COMMIT.encode(8), 8), (2, OLD.encode(2), 2), (3, None, 8), (4, COMMIT.encode(8)[:-3], 8)]
     return spark.createDataFrame([(n, bytearray(d) if d else None, v) for n, d, v in rows], "n int, data binary, v int")
 
 
-def test_a_struct_of_a_message(commits: "DataFrame") -> None:
+def test_a_struct_of_a_message(commits: DataFrame) -> None:
     [row] = commits.where("n = 1").select(from_message("data", "OffsetCommitRequest", 8).alias("m")).collect()
     assert (row.m.group_id, row.m.topics[0].partitions[0].committed_offset) == ("billing", 42)
 
 
-def test_the_struct_is_that_of_the_schema(commits: "DataFrame") -> None:
+def test_the_struct_is_that_of_the_schema(commits: DataFrame) -> None:
     for version in (8, None):
         column = from_message("data", "OffsetCommitRequest", version or F.col("v"))
         schema = commits.select(column.alias("m")).schema
@@ -58,7 +56,7 @@ def test_the_struct_is_that_of_the_schema(commits: "DataFrame") -> None:
         assert found == schema_of_message("OffsetCommitRequest", version)
 
 
-def test_versions_in_a_column_and_chosen_fields(commits: "DataFrame") -> None:
+def test_versions_in_a_column_and_chosen_fields(commits: DataFrame) -> None:
     column = from_message("data", "OffsetCommitRequest", "v", fields=["group_id", "retention_time_ms"]).alias("m")
     rows = commits.where("n < 4").orderBy("n").select(column).collect()
     assert [row.m and tuple(row.m) for row in rows] == [("billing", -1), ("old", 1000), None]
@@ -74,7 +72,7 @@ def test_fields_of_some_versions() -> None:
     assert "retention_time_ms" in names and "group_instance_id" not in names
 
 
-def test_invalid_row_becomes_a_row_of_nulls(commits: "DataFrame") -> None:
+def test_invalid_row_becomes_a_row_of_nulls(commits: DataFrame) -> None:
     column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"]).alias("m")
     rows = commits.orderBy("n").select(column).collect()
     assert [row.m and row.m.group_id for row in rows] == ["billing", "old", None, None]
@@ -87,12 +85,12 @@ def test_invalid_row_becomes_a_row_of_nulls(commits: "DataFrame") -> None:
     assert error.reason in str(expected)
 
 
-def test_a_wrong_row_fails_the_query(commits: "DataFrame") -> None:
+def test_a_wrong_row_fails_the_query(commits: DataFrame) -> None:
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*topics.*SQLSTATE: 22023"):
         commits.where("n = 4").select(from_message("data", "OffsetCommitRequest", 8)).collect()
 
 
-def test_round_trip(commits: "DataFrame") -> None:
+def test_round_trip(commits: DataFrame) -> None:
     struct = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE)
     rows = (
         commits.where("n < 4").select("data", to_message(struct, "OffsetCommitRequest", "v").alias("again")).collect()
@@ -100,7 +98,7 @@ def test_round_trip(commits: "DataFrame") -> None:
     assert [row.again for row in rows] == [row.data for row in rows]
 
 
-def test_a_value_that_a_version_cannot_carry(spark: "SparkSession") -> None:
+def test_a_value_that_a_version_cannot_carry(spark: SparkSession) -> None:
     struct = F.struct(F.lit(None).cast("string").alias("group_id"))
     column = to_message(struct, "OffsetCommitRequest", 5, PERMISSIVE)
     assert spark.range(1).select(column.alias("x")).collect()[0].x is None
@@ -108,7 +106,7 @@ def test_a_value_that_a_version_cannot_carry(spark: "SparkSession") -> None:
         spark.range(1).select(to_message(struct, "OffsetCommitRequest", 5)).collect()
 
 
-def test_a_uuid_is_binary(spark: "SparkSession") -> None:
+def test_a_uuid_is_binary(spark: SparkSession) -> None:
     data = bytearray(messages.MetadataResponse(topics=[]).encode(12))
     df = spark.createDataFrame([(data,)], "value binary")
     assert "topic_id:binary" in schema_of_message("MetadataResponse", 12).simpleString()
@@ -116,7 +114,7 @@ def test_a_uuid_is_binary(spark: "SparkSession") -> None:
     assert df.select(column.alias("x")).collect()[0].x == data
 
 
-def test_messages_of_another_package(spark: "SparkSession") -> None:
+def test_messages_of_another_package(spark: SparkSession) -> None:
     df = spark.createDataFrame([(bytearray(kip482.FooRequest().encode(9)),)], "value binary")
     by_class = from_message("value", kip482.FooRequest, 9)
     by_name = from_message("value", "FooRequest", 9, {"package": "tagwire_drafts.kip482"})
@@ -125,7 +123,7 @@ def test_messages_of_another_package(spark: "SparkSession") -> None:
 
 
 @pytest.mark.parametrize("into", ["message", None])
-def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
+def test_a_whole_dataframe(commits: DataFrame, into: str | None) -> None:
     decoded = decode_messages(
         commits.where("n < 4"), "OffsetCommitRequest", "v", data="data", fields=["group_id"], into=into, keep=["n"]
     )
@@ -135,26 +133,26 @@ def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
     assert decoded.columns == ["n", into or "group_id"]
 
 
-def test_columns_whose_names_need_quotes_in_sql(commits: "DataFrame") -> None:
+def test_columns_whose_names_need_quotes_in_sql(commits: DataFrame) -> None:
     odd = commits.where("n = 1").selectExpr("data `the.data`", "v `a version`", "n `x.n`", "n `y``n`")
     [row] = decode_messages(odd, "OffsetCommitRequest", "a version", data="the.data", fields=["group_id"]).collect()
     assert row.asDict(recursive=True) == {"a version": 8, "x.n": 1, "y`n": 1, "message": {"group_id": "billing"}}
 
 
-def test_duplicate_column_is_rejected(commits: "DataFrame") -> None:
+def test_duplicate_column_is_rejected(commits: DataFrame) -> None:
     twice = commits.select("n", "data", "n")
     with pytest.raises(PipelineError, match="Column 'n' exists 2 times"):
         decode_messages(twice, "OffsetCommitRequest", 8, data="data")
     assert decode_messages(twice, "OffsetCommitRequest", 8, data="data", keep=[]).columns == ["message"]
 
 
-def test_a_whole_dataframe_without_rows(spark: "SparkSession") -> None:
+def test_a_whole_dataframe_without_rows(spark: SparkSession) -> None:
     none = spark.createDataFrame([], "data binary")
     assert decode_messages(none, "OffsetCommitRequest", 8, data="data").collect() == []
 
 
 @pytest.mark.parametrize("version", [True, 8.0, None, b"8"], ids=repr)
-def test_version_that_is_not_a_number_is_rejected(commits: "DataFrame", version: Any) -> None:
+def test_version_that_is_not_a_number_is_rejected(commits: DataFrame, version: Any) -> None:
     with pytest.raises(PipelineError, match="version: expected a number"):
         decode_messages(commits, "OffsetCommitRequest", version, data="data")
     with pytest.raises(PipelineError, match="version: expected a number"):
@@ -181,7 +179,7 @@ def test_value_without_a_version_is_an_error(call: str) -> None:
         run(data, versions)
 
 
-def test_empty_values_and_missing_versions(spark: "SparkSession") -> None:
+def test_empty_values_and_missing_versions(spark: SparkSession) -> None:
     """Check that an empty value (a truncated message) and a null version each cause an error in their own row only."""
     rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
     df = spark.createDataFrame(rows, "n int, data binary, v int")
@@ -192,7 +190,7 @@ def test_empty_values_and_missing_versions(spark: "SparkSession") -> None:
     assert future.group_id is None and "has no version 99" in future._error.reason
 
 
-def test_records_of_a_coordinator(spark: "SparkSession") -> None:
+def test_records_of_a_coordinator(spark: SparkSession) -> None:
     registry = messages.registry
     key = bytearray(registry.encode_record(messages.OffsetCommitKey(group="g", topic="t", partition=3), 0))
     value = bytearray(registry.encode_record(messages.OffsetCommitValue(offset=42), 3))
@@ -207,7 +205,7 @@ def test_records_of_a_coordinator(spark: "SparkSession") -> None:
     assert tombstone.v is None and keyless.k is None and keyless.v._error.offset == 0
 
 
-def test_records_of_a_metadata_log(spark: "SparkSession") -> None:
+def test_records_of_a_metadata_log(spark: SparkSession) -> None:
     data = bytearray(messages.registry.encode_record(messages.TopicRecord(name="t"), 0))
     df = spark.createDataFrame([(data,), (bytearray(b"\x01"),)], "value binary")
     [row] = df.limit(1).select(from_record("value", "cluster").alias("r")).collect()
@@ -256,7 +254,7 @@ def test_records_of_every_type_of_bytes() -> None:
         (lambda: from_record("x", "groups"), "INVALID_TAGWIRE_OPTION", "transaction"),
     ],
 )
-def test_arguments_that_are_rejected_immediately(spark: "SparkSession", call: Any, condition: str, text: str) -> None:
+def test_arguments_that_are_rejected_immediately(spark: SparkSession, call: Any, condition: str, text: str) -> None:
     with pytest.raises(PipelineError) as rejected:
         call()
     assert (rejected.value.getCondition(), f"[{condition}]" in str(rejected.value)) == (condition, True)
@@ -282,7 +280,7 @@ def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, t
     assert rejected.value.condition == condition and text in str(rejected.value)
 
 
-def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
+def test_a_dataframe_without_the_column(commits: DataFrame) -> None:
     with pytest.raises(PipelineError, match="There is no column 'value'"):
         decode_messages(commits, "OffsetCommitRequest", 8)
     with pytest.raises(PipelineError, match="columns would be duplicated: n; rename"):

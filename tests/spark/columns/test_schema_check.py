@@ -1,8 +1,9 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
@@ -12,9 +13,6 @@ from tagwire_messages.offset_commit_request import OffsetCommitRequestPartition 
 from tagwire_messages.offset_commit_request import OffsetCommitRequestTopic as Topic
 from tagwire_spark import PipelineError, decode_messages, from_message, schema_of_message
 from tagwire_spark.columns.schema_check import check_requested_columns
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -53,7 +51,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
     assert schema_of_message(NAME, VERSION, permissive, nullable=False) == schema_of_message(NAME, VERSION, permissive)
 
 
-def test_null_messages(spark: "SparkSession") -> None:
+def test_null_messages(spark: SparkSession) -> None:
     """Check that all fields of a null message are null, even non-nullable fields."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for decoded in (
@@ -69,7 +67,7 @@ def test_null_messages(spark: "SparkSession") -> None:
         assert decoded.where("group_id is null").count() == decoded.where("topics is null").count() == 1
 
 
-def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
+def test_arrow_and_null_structs_in_a_message(spark: SparkSession) -> None:
     """Check that `toArrow` accepts null structs in a message. It would fail if their fields were NOT NULL."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
@@ -82,7 +80,7 @@ def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
         assert read.count(None) == 1
 
 
-def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
+def test_arrow_and_undecodable_rows(spark: SparkSession) -> None:
     """Check that `toArrow` accepts undecodable rows, which have null structs."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
@@ -104,16 +102,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def read(spark: "SparkSession", log: Path, schema: StructType | str, **options: str) -> list[Any]:
+def read(spark: SparkSession, log: Path, schema: StructType | str, **options: str) -> list[Any]:
     reader = spark.read.format("kafka_log").options(message=NAME, version=VERSION, **options)
     rows: list[Any] = reader.schema(schema).load(str(log)).collect()
     return rows
 
 
 @pytest.mark.parametrize("options", [{}, {"isolation.level": "read_committed"}], ids=["natively", "by objects"])
-def test_a_schema_may_be_less_strict_than_the_message(
-    spark: "SparkSession", log: Path, options: dict[str, str]
-) -> None:
+def test_a_schema_may_be_less_strict_than_the_message(spark: SparkSession, log: Path, options: dict[str, str]) -> None:
     message = schema_of_message(NAME, VERSION, nullable=False)
     strict = read(spark, log, StructType([StructField("message", message)]), **options)
     loose = read(spark, log, f"message {message.simpleString()}", **options)
@@ -122,16 +118,14 @@ def test_a_schema_may_be_less_strict_than_the_message(
 
 
 @pytest.mark.parametrize("options", [{}, {"isolation.level": "read_committed"}], ids=["natively", "by objects"])
-def test_a_column_that_has_no_null_may_be_declared_so(
-    spark: "SparkSession", log: Path, options: dict[str, str]
-) -> None:
+def test_a_column_that_has_no_null_may_be_declared_so(spark: SparkSession, log: Path, options: dict[str, str]) -> None:
     schema = "key binary not null, offset bigint not null"
     assert [row.offset for row in read(spark, log, schema, **options)] == [0, 1, 2]
     with pytest.raises(PySparkException, match=r"NOT_NULL_ASSERT_VIOLATION\].*0\.log: column value has a null"):
         read(spark, log, "value binary not null", **options)
 
 
-def test_a_null_in_a_capture(spark: "SparkSession") -> None:
+def test_a_null_in_a_capture(spark: SparkSession) -> None:
     reader = spark.read.format("kafka_rpc").option("body", "none")
     assert reader.schema("apiKey int not null").load(str(CAPTURES)).count() > 0
     with pytest.raises(PySparkException, match=r"NOT_NULL_ASSERT_VIOLATION\].*jsonl\.gz: column latencyMs has a null"):

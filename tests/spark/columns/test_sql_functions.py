@@ -1,10 +1,11 @@
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import tagwire_messages as messages
@@ -21,9 +22,6 @@ from tagwire_spark import (
 )
 from tagwire_spark.columns import sql_functions as sql
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
 
 BEAT = messages.HeartbeatRequest(group_id="g", generation_id=7, member_id="m")
@@ -32,7 +30,7 @@ VALUE = messages.registry.encode_record(messages.OffsetCommitValue(offset=42), 3
 
 
 @pytest.fixture
-def view(spark: "SparkSession") -> Iterator["SparkSession"]:
+def view(spark: SparkSession) -> Iterator[SparkSession]:
     register(spark)
     rows = [(0, bytearray(BEAT.encode(4)), 4), (1, bytearray(BEAT.encode(0)), 0), (2, None, 4)]
     spark.createDataFrame(rows, "n int, value binary, version int").createOrReplaceTempView("beats")
@@ -40,7 +38,7 @@ def view(spark: "SparkSession") -> Iterator["SparkSession"]:
     spark.catalog.dropTempView("beats")
 
 
-def test_from_message_and_back_in_sql(view: "SparkSession") -> None:
+def test_from_message_and_back_in_sql(view: SparkSession) -> None:
     read = "from_message(value, 'HeartbeatRequest', version)"
     found = view.sql(
         f"select {read} as m, to_message({read}, 'HeartbeatRequest', version) = value as same from beats order by n"
@@ -52,13 +50,13 @@ def test_from_message_and_back_in_sql(view: "SparkSession") -> None:
     assert group == "g"
 
 
-def test_to_message_of_a_struct_in_sql(view: "SparkSession") -> None:
+def test_to_message_of_a_struct_in_sql(view: SparkSession) -> None:
     struct = "named_struct('group_id', 'g', 'generation_id', 7, 'member_id', 'm')"
     [(encoded,)] = view.sql(f"select to_message({struct}, 'HeartbeatRequest', 4)").collect()
     assert encoded == BEAT.encode(4)
 
 
-def test_from_record_in_sql(view: "SparkSession") -> None:
+def test_from_record_in_sql(view: SparkSession) -> None:
     pair = f"unhex('{VALUE.hex()}'), 'group', unhex('{KEY.hex()}')"
     [(key, value, bad)] = view.sql(
         f"select from_record(unhex('{KEY.hex()}'), 'group'), from_record({pair}),"
@@ -69,7 +67,7 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
     assert json.loads(value.body)["offset"] == 42 and bad.message is None and bad._error.reason
 
 
-def test_udfs_for_one_message_return_structs(view: "SparkSession") -> None:
+def test_udfs_for_one_message_return_structs(view: SparkSession) -> None:
     spark = view
     registered: Any = spark.udf.register
     registered("from_beat", from_message_udf("HeartbeatRequest", fields=["group_id", "generation_id"]))
@@ -85,7 +83,7 @@ def test_udfs_for_one_message_return_structs(view: "SparkSession") -> None:
     assert spark.table("beats").where("n = 0").select(column).first()[0] == "m"  # type: ignore[index]
 
 
-def test_columns_are_named_after_the_function(view: "SparkSession") -> None:
+def test_columns_are_named_after_the_function(view: SparkSession) -> None:
     df = view.table("beats")
     columns = (from_message("value", "HeartbeatRequest", 4), to_message(F.struct(), "HeartbeatRequest", 4),
                from_record("value", "group"))  # fmt: skip
@@ -118,7 +116,7 @@ def test_columns_are_named_after_the_function(view: "SparkSession") -> None:
         ("from_record(value, 'group')", "row 0: "),
     ],
 )
-def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> None:
+def test_rejected_input_in_sql(view: SparkSession, call: str, text: str) -> None:
     with pytest.raises(PySparkException) as rejected:
         view.sql(f"select {call} from beats where n = 0").collect()
     assert text in str(rejected.value)
@@ -180,7 +178,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
         (lambda: from_record_udf("group"), {1, 2}),
     ],
 )
-def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
+def test_extra_arguments_of_udfs_are_rejected(spark: SparkSession, make: Any, counts: set[int]) -> None:
     """Check that extra arguments are rejected. In SQL, they are not rejected before a task calls the function."""
     udf = make()
     for count in range(4):
@@ -195,7 +193,7 @@ def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, 
                 udf.func(*[pa.nulls(1)] * count)
 
 
-def test_rows_are_named_by_their_place(spark: "SparkSession") -> None:
+def test_rows_are_named_by_their_place(spark: SparkSession) -> None:
     rows = [("orders", 3, 70 + n, bytearray(data)) for n, data in enumerate((BEAT.encode(4), b"\x07"))]
     df = spark.createDataFrame(rows, "topic string, partition int, offset long, value binary").coalesce(1)
     with pytest.raises(PySparkException, match="topic orders, partition 3, offset 71: HeartbeatRequest v4: "):

@@ -1,20 +1,18 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import audit_captures
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 DATA = Path(__file__).parents[2] / "data"
 CAPTURES = DATA / "captures" / "captures.jsonl.gz"
 
 
-def test_requests_by_client_api_and_version(spark: "SparkSession") -> None:
+def test_requests_by_client_api_and_version(spark: SparkSession) -> None:
     rows = audit_captures(spark, CAPTURES).collect()
     calls = spark.read.format("kafka_rpc").option("body", "none").load(str(CAPTURES)).where("requestSize is not null")
     assert sum(row.requests for row in rows) == calls.count() > len(rows)
@@ -27,7 +25,7 @@ def test_requests_by_client_api_and_version(spark: "SparkSession") -> None:
     [("4.0", ("Fetch", 0), ("Fetch", 12)), ("3.9.2", ("BrokerHeartbeat", 2), ("Fetch", 0)), ("99", ("Fetch", 0), None)],
 )
 def test_what_a_release_rejects(
-    spark: "SparkSession", release: str, rejected: tuple[str, int], served: tuple[str, int] | None
+    spark: SparkSession, release: str, rejected: tuple[str, int], served: tuple[str, int] | None
 ) -> None:
     found = {(row.api, row.apiVersion) for row in audit_captures(spark, CAPTURES, rejected_by=release).collect()}
     assert rejected in found and served not in found

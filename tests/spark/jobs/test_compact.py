@@ -2,9 +2,10 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from random_logs import DAY, NOW, RandomLog
 from written_logs import files
 
@@ -21,9 +22,6 @@ from tagwire_spark.jobs import (
 )
 from tagwire_spark.jobs.compact import do_unit
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 OLD = NOW - 30 * DAY
@@ -80,7 +78,7 @@ def one(offset: int, key: bytes | None, value: bytes | None = b"v", **settings: 
     ],
     ids=lambda rules: "-".join(rules),
 )
-def test_random_logs(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
+def test_random_logs(spark: SparkSession, tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
     logs = tmp_path / "logs"
     for seed in range(24):
         RandomLog(seed, [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]).write(logs / f"alpha-{seed}", most=9)
@@ -96,7 +94,7 @@ def test_random_logs(spark: "SparkSession", tmp_path: Path, apart: list[str], ru
         assert apart.count("rewrite") > 50 and "partition" not in apart
 
 
-def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apart: list[str]) -> None:
+def test_logs_of_brokers(spark: SparkSession, logs: Path, tmp_path: Path, apart: list[str]) -> None:
     rules: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
     on_one_machine(logs, tmp_path / "one", rules)
     compact_logs(spark, logs, tmp_path / "many", **rules)
@@ -107,7 +105,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
     assert apart.count("rewrite") > 20 and "partition" not in apart
 
 
-def test_most_records_have_one_key(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+def test_most_records_have_one_key(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
     keys = [[b"key %d" % number, *[b"hot"] * 8, None] for number in range(40)]
     batches = [[one(10 * number + n, key) for n, key in enumerate(some)] for number, some in enumerate(keys)]
     log = write(tmp_path / "logs" / "alpha-0", *batches)
@@ -123,7 +121,7 @@ def test_most_records_have_one_key(spark: "SparkSession", tmp_path: Path, apart:
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many", "again"}
 
 
-def test_active_and_truncated_segments_are_copied(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+def test_active_and_truncated_segments_are_copied(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
     log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % (n % 3))] for n in range(8)))
     with (log / segment_file(7, "log")).open("ab") as active:
         active.write(one(8, b"1").encode()[:-5])
@@ -133,7 +131,7 @@ def test_active_and_truncated_segments_are_copied(spark: "SparkSession", tmp_pat
     assert (apart.count("summaries"), apart.count("rewrite"), apart.count("carry")) == (8, 7, 1)
 
 
-def test_logs_that_are_not_in_order_go_in_one_task(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+def test_logs_that_are_not_in_order_go_in_one_task(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
     log = write(tmp_path / "logs" / "alpha-0", [one(0, b"a"), one(0, b"b"), one(1, b"a")], [one(2, b"c")])
     write(tmp_path / "logs" / "beta-0", [one(0, b"a"), one(1, b"a")])
     expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW, "include_active": True})
@@ -142,7 +140,7 @@ def test_logs_that_are_not_in_order_go_in_one_task(spark: "SparkSession", tmp_pa
     assert apart == ["summaries", "summaries", "summaries", "partition", "rewrite"]
 
 
-def test_damage_is_reported_and_nothing_is_left(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+def test_damage_is_reported_and_nothing_is_left(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
     log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % n)] for n in range(4)))
     path = log / segment_file(2, "log")
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -152,7 +150,7 @@ def test_damage_is_reported_and_nothing_is_left(spark: "SparkSession", tmp_path:
 
 
 @pytest.mark.usefixtures("apart")
-def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
+def test_empty_logs_and_segments(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "logs" / "none-0").mkdir(parents=True)
     (tmp_path / "logs" / "empty-0").mkdir()
     write(tmp_path / "logs" / "rolled-0", [one(0, b"a")], [one(1, b"a")], [one(3, b"b")])
@@ -172,7 +170,7 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_small_logs_are_compacted_in_one_task_at_the_current_time(
-    spark: "SparkSession", tmp_path: Path, apart: list[str], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, apart: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compact, "TASK_BYTES", TASK_BYTES)
     now = int(time.time() * 1000)
@@ -202,7 +200,7 @@ def test_no_features_missing_from_spark_connect() -> None:
             assert word not in text, (path, word)
 
 
-def test_compacted_as_on_one_machine(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_compacted_as_on_one_machine(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     rules: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
     found = list(find_partitions(logs / "kafka28"))
     expected = [

@@ -1,7 +1,8 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
+from pyspark.sql import SparkSession
 from small_logs import transactional
 from written_logs import files
 
@@ -12,9 +13,6 @@ from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import convert_logs, whatif_logs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 DATA = Path(__file__).parents[2] / "data"
@@ -36,7 +34,7 @@ def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[Con
     ("to", "codec", "records"), [("v2", None, None), ("v1", "gzip", None), (None, "zstd", 100)], ids=str
 )
 def test_converted_as_on_one_machine(
-    spark: "SparkSession", logs: Path, tmp_path: Path, to: str | None, codec: str | None, records: int | None
+    spark: SparkSession, logs: Path, tmp_path: Path, to: str | None, codec: str | None, records: int | None
 ) -> None:
     conversion = Conversion(to, codec, BatchSize(None, records))
     expected = on_one_machine(logs, tmp_path / "one", conversion)
@@ -64,13 +62,13 @@ def test_transactions_across_segments(tmp_path: Path, to: str | None, codec: str
         convert_partition(Partition(log), tmp_path / "t-0", Conversion(source))
         log = tmp_path / "t-0"
     convert_partition(Partition(log), tmp_path / "one", Conversion(to, codec, source=source))
-    convert_logs(cast("SparkSession", None), log, tmp_path / "many", to=to, codec=codec, format=source)
+    convert_logs(cast(SparkSession, None), log, tmp_path / "many", to=to, codec=codec, format=source)
     assert files(tmp_path / "many" / "t-0") == files(tmp_path / "one")
     aborted = [each for segment in Partition(tmp_path / "one").segments for each in segment.aborted_transactions]
     assert [(each.producer_id, each.first_offset) for each in aborted] == [(8, 1), (7, 0), (8, 6)]
 
 
-def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+def test_a_job_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
     log = transactional(tmp_path / "t-0")
     data = bytearray((log / f"{1:020}.log").read_bytes())
     data[-1] ^= 1
@@ -111,7 +109,7 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
         convert_logs(spark, SAMPLE, tmp_path / "link")
 
 
-def test_folders_without_segments(spark: "SparkSession", tmp_path: Path) -> None:
+def test_folders_without_segments(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "logs" / "t-0").mkdir(parents=True)
     (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
     (tmp_path / "out").mkdir()
@@ -124,7 +122,7 @@ def facts(found: WhatIf) -> tuple[dict[Kind, Any], Any]:
     return counts, found.losses.to_json()
 
 
-def test_measured_as_on_one_machine(spark: "SparkSession", logs: Path) -> None:
+def test_measured_as_on_one_machine(spark: SparkSession, logs: Path) -> None:
     expected = WhatIf(Conversion("v1"), "v3")
     for partition in find_partitions(logs):
         for segment in (*partition.metadata_snapshots, *partition.segments):

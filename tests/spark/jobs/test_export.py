@@ -3,7 +3,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import jsonschema
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 import tagwire_cli
 from tagwire.errors import TagwireError
@@ -28,9 +29,6 @@ from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -71,7 +69,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["file"], row["position"], row["offset"]))
 
 
-def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_logs_of_brokers(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     reports = there_and_back(spark, logs, tmp_path)
     assert tree(tmp_path / "back") == tree(logs)
     brokers = sorted(logs.iterdir())
@@ -82,7 +80,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path) -> N
     assert 0 < kept < batches and not any(report.damage for report in reports)
 
 
-def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
+def test_a_table_for_any_reader(spark: SparkSession, tmp_path: Path) -> None:
     export_logs(spark, SAMPLE, tmp_path / "parquet")
     df = spark.read.parquet(str(tmp_path / "parquet"))
     source = spark.read.format("kafka_log").load(str(SAMPLE)).drop("file")

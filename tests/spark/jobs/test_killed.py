@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 from written_logs import files, job, problems, table
@@ -39,9 +40,6 @@ from tagwire_spark.log_source import LogReader, LogSource
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = [
     pytest.mark.thorough,
     pytest.mark.spark,
@@ -51,7 +49,7 @@ pytestmark = [
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
-def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
+def test_worker_killed_while_it_reads(spark: SparkSession, tmp_path: Path) -> None:
     """Kill a worker in the middle of a batch of rows: no row may be lost or repeated."""
     marker = tmp_path / "died"
 
@@ -113,7 +111,7 @@ def source(request: pytest.FixtureRequest, here: None, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_worker_that_is_killed_in_a_job(
-    spark: "SparkSession", source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
+    spark: SparkSession, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
 ) -> None:
     (tmp_path / "in").mkdir()
     monkeypatch.setattr(f"tagwire_spark.jobs.{job}.run_units", run_units)
@@ -127,7 +125,7 @@ def test_a_worker_that_is_killed_in_a_job(
 
 @pytest.mark.parametrize("job", ["export", "restore"])
 def test_workers_that_are_killed_each_time(
-    spark: "SparkSession", source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
+    spark: SparkSession, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str
 ) -> None:
     (tmp_path / "in").mkdir()
     monkeypatch.setattr(f"tagwire_spark.jobs.{job}.run_units", dying(tmp_path / "died", 99))
@@ -136,7 +134,7 @@ def test_workers_that_are_killed_each_time(
     assert list((tmp_path / "in").iterdir()) == [] and len(list(tmp_path.glob("died*"))) >= 2
 
 
-def test_records_are_counted_once(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_counted_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", dying(tmp_path / "died", 1))
     assert whatif_logs(spark, SAMPLE, "v3").total().records == 60 and (tmp_path / "died0").exists()
 
@@ -158,7 +156,7 @@ def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
 def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
     [unit, *_], _ = _found(job_inputs(SAMPLE, ExitStack()))
     how = [column_names(None), False, format_set("auto")]
-    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as staged:
+    with staging(JobOutput(tmp_path / "out"), cast(SparkSession, None)) as staged:
         first, second = (export_part(unit.to_json(), str(staged.attempts), how) for _ in range(2))
         assert first["attempt"] != second["attempt"]
         assert files(staged.attempts / first["attempt"]) == files(staged.attempts / second["attempt"])

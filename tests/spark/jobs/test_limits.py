@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from command import tagwire_result
+from pyspark.sql import SparkSession
 from streamed_logs import segment
 
 from tagwire import Limits, log
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs, convert_logs, export_logs, import_logs, log_state, whatif_logs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -46,7 +44,7 @@ def test_limits_of_a_job(zeros: Path, tmp_path: Path, job: str) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_an_export_of_a_batch_above_the_default_limits_is_restored(zeros: Path, tmp_path: Path) -> None:
-    none = cast("SparkSession", None)
+    none = cast(SparkSession, None)
     export_logs(none, zeros, tmp_path / "out", limits=HIGHER)
     [restored] = import_logs(none, tmp_path / "out", tmp_path / "back")
     [original] = zeros.rglob("*.log")
@@ -54,14 +52,14 @@ def test_an_export_of_a_batch_above_the_default_limits_is_restored(zeros: Path, 
 
 
 def test_limits_of_a_compaction_in_several_tasks(
-    spark: "SparkSession", zeros: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, zeros: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     [report] = compact_logs(spark, zeros, tmp_path / "out", include_active=True, limits=HIGHER)
     assert report.keys == 100 == sum(len(batch) for batch in log.read(tmp_path / "out" / "t-0", limits=HIGHER))
 
 
-def test_limits_of_the_state(spark: "SparkSession", zeros: Path) -> None:
+def test_limits_of_the_state(spark: SparkSession, zeros: Path) -> None:
     (zeros / "t-0").rename(zeros / "__consumer_offsets-0")
     with pytest.raises(Exception, match=r"Limits\.decompression_ratio"):
         log_state(spark, zeros, "offsets").count()

@@ -2,11 +2,12 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import fsspec
 import pytest
 from command import tagwire_result
+from pyspark.sql import SparkSession
 from small_logs import transactional
 from written_logs import files
 
@@ -17,12 +18,9 @@ from tagwire_spark.jobs.convert import _convert
 from tagwire_spark.jobs.exported import Export
 from tagwire_spark.jobs.outputs import JobOutput, staging
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
 
-NO_SPARK = cast("SparkSession", None)
+NO_SPARK = cast(SparkSession, None)
 
 
 def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@ import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructType
 from streamed_logs import batch, segment
 from written_logs import read_rows
@@ -16,12 +17,9 @@ from tagwire_spark.jobs import read, read_logs
 from tagwire_spark.log_read.query import LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
 
-NO_SPARK = cast("SparkSession", None)
+NO_SPARK = cast(SparkSession, None)
 
 
 def many(root: Path) -> Path:
@@ -43,7 +41,7 @@ def positions(df: Any) -> list[Any]:
     {}, {"subscribe": "a"}, {"assign": '{"a": [1], "c": [7]}'}, {"startingOffsets": '{"a": {"0": 12}}'},
     {"maxSplitBytes": "300"}, {"mode": "PERMISSIVE"}, {"level": "batch"},
 ])  # fmt: skip
-def test_the_rows_of_the_source(spark: "SparkSession", tmp_path: Path, options: dict[str, str]) -> None:
+def test_the_rows_of_the_source(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
     root = many(tmp_path)
     source = spark.read.format("kafka_log").options(**options).load(str(root))
     found = read_logs(spark, root, options=options, tasks=3)
@@ -54,13 +52,13 @@ def test_the_rows_of_the_source(spark: "SparkSession", tmp_path: Path, options: 
     assert sorted(found.select(names).collect()) == sorted(expected)
 
 
-def test_logs_of_real_brokers(spark: "SparkSession", logs: Path) -> None:
+def test_logs_of_real_brokers(spark: SparkSession, logs: Path) -> None:
     options: dict[str, Any] = {"isolation.level": "read_committed", "includeControlRecords": True}
     expected = positions(spark.read.format("kafka_log").options(**options).load(str(logs / "kafka4")))
     assert expected and positions(read_logs(spark, logs / "kafka4", options=options, tasks=2)) == expected
 
 
-def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
+def test_columns_tasks_and_paths(spark: SparkSession, tmp_path: Path) -> None:
     root = many(tmp_path)
     one = read_logs(spark, [root / "a-0", f"{root}/b-*"], "OFFSET long NOT NULL", tasks=5)
     assert one.schema == StructType().add("OFFSET", LongType(), nullable=False) and one.rdd.getNumPartitions() == 5
@@ -82,12 +80,12 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     ({"schema": "bigint"}, "schema: expected columns with their types"),
     ({"tasks": 0}, "tasks: expected 1 or more, got 0"),
 ])  # fmt: skip
-def test_arguments_that_are_rejected(spark: "SparkSession", tmp_path: Path, arguments: Any, text: str) -> None:
+def test_arguments_that_are_rejected(spark: SparkSession, tmp_path: Path, arguments: Any, text: str) -> None:
     with pytest.raises(PipelineError, match=text):
         read_logs(spark, many(tmp_path), **arguments)
 
 
-def test_nothing_to_read(spark: "SparkSession", tmp_path: Path) -> None:
+def test_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "gone"):
         with pytest.raises(PipelineError, match=f"KAFKA_LOG_NOT_FOUND.*{path.name}"):
@@ -98,7 +96,7 @@ def test_nothing_to_read(spark: "SparkSession", tmp_path: Path) -> None:
         read_logs(spark, "memory://k/orders-*")
 
 
-def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) -> None:
+def test_errors_of_workers_name_the_file(spark: SparkSession, tmp_path: Path) -> None:
     path = many(tmp_path) / "b-0" / f"{10:020}.log"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(Exception, match=r"MALFORMED_KAFKA_LOG.*b-0/0+10\.log"):
@@ -108,7 +106,7 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
         read_logs(spark, tmp_path, "offset long", {"subscribe": "a"}, tasks=2).collect()
 
 
-def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_path: Path) -> None:
+def test_writes_are_read_completely_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
     """Check that a read fails if another write is committed after the read was planned."""
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")

@@ -1,18 +1,16 @@
 """Check that `log_state` returns the same values as `tagwire log state`, for folders and for URLs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.log.state import state
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import log_state
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -22,7 +20,7 @@ def expected(logs: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
-def test_the_tables_have_the_state(spark: "SparkSession", logs: Path, scheme: str) -> None:
+def test_the_tables_have_the_state(spark: SparkSession, logs: Path, scheme: str) -> None:
     path = f"{scheme}{logs / 'kafka4'}"
     known = expected(logs / "kafka4")
     offsets = log_state(spark, path, "offsets").select("groupId", "topic", "partition", "offset", "leaderEpoch")
@@ -39,7 +37,7 @@ def test_the_tables_have_the_state(spark: "SparkSession", logs: Path, scheme: st
     ]
 
 
-def test_offsets_of_an_old_broker_have_no_epoch(spark: "SparkSession", logs: Path) -> None:
+def test_offsets_of_an_old_broker_have_no_epoch(spark: SparkSession, logs: Path) -> None:
     offsets = log_state(spark, str(logs / "kafka0.8"), "offsets").select("leaderEpoch", "expireTimestamp")
     assert [tuple(row) for row in offsets.distinct().collect()] == [(-1, -1)]
 
@@ -54,4 +52,4 @@ def test_offsets_of_an_old_broker_have_no_epoch(spark: "SparkSession", logs: Pat
 )
 def test_input_without_state_is_rejected(logs: Path, paths: list[str], table: str, text: str) -> None:
     with pytest.raises(PipelineError, match=f"INVALID_TAGWIRE_OPTION.*{text}"):
-        log_state(cast("SparkSession", None), [logs / each for each in paths], table)
+        log_state(cast(SparkSession, None), [logs / each for each in paths], table)

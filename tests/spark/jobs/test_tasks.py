@@ -1,20 +1,18 @@
 import errno
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs.tasks import _tasks, run_units
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
 
 
-def test_cause_and_the_place_are_reported(spark: "SparkSession") -> None:
+def test_cause_and_the_place_are_reported(spark: SparkSession) -> None:
     def work(unit: Any, attempts: str) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

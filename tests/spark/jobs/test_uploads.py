@@ -2,10 +2,11 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from object_storage import ConditionalFileSystem, conditional
+from pyspark.sql import SparkSession
 from written_logs import files
 
 from tagwire.log import LogPathError
@@ -14,14 +15,11 @@ from tagwire_spark.files import commit
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("here")]
 
 URL = "kept://bucket/out"
-HERE = cast("SparkSession", SimpleNamespace(conf={"spark.master": "local[2]"}))
-CLUSTER = cast("SparkSession", SimpleNamespace(conf={"spark.master": "spark://host:7077"}))
+HERE = cast(SparkSession, SimpleNamespace(conf={"spark.master": "local[2]"}))
+CLUSTER = cast(SparkSession, SimpleNamespace(conf={"spark.master": "spark://host:7077"}))
 RULES: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
 JOBS: dict[str, Callable[..., Any]] = {
     "convert": lambda logs, out, **given: convert_logs(HERE, logs, out, codec="gzip", **given),

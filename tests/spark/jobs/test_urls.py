@@ -3,11 +3,12 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from command import tagwire_result
 from object_storage import CountedFileSystem, counted, s3_server
+from pyspark.sql import SparkSession
 from random_logs import RandomLog
 from streamed_logs import batch
 from written_logs import files
@@ -24,15 +25,12 @@ from tagwire_spark.jobs import (
     whatif_logs,
 )
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLE = DATA / "sample_log"
 CAPTURES = DATA / "captures" / "captures.jsonl.gz"
-NO_SPARK = cast("SparkSession", None)
+NO_SPARK = cast(SparkSession, None)
 RULES: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
 
 
@@ -270,7 +268,7 @@ def test_the_command_passes_options_on_and_shows_none(
 
 @pytest.mark.slow
 def test_reads_of_segments_that_are_compacted_separately(
-    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     for seed in range(4):
@@ -291,7 +289,7 @@ def s3() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
+def test_all_jobs_on_s3(spark: SparkSession, s3: Any, logs: Path, tmp_path: Path) -> None:
     """Check that options reach the workers, and that workers read only the listed object versions."""
     system, options, seen = s3
     source = tmp_path / "logs"
@@ -343,7 +341,7 @@ def test_errors_of_s3_contain_the_url_and_no_secret(s3: Any, tmp_path: Path, job
 
 
 @pytest.mark.slow
-def test_export_on_s3_with_truncated_replies(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_export_on_s3_with_truncated_replies(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     """Truncate one reply in ten: the export must be complete, and nothing else may remain in the bucket."""
     cut: list[int] = []
 

@@ -4,12 +4,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import peak_memory
 import pytest
 from peak_memory import PEAK_KIB, peak_kib
 from pyspark import cloudpickle
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -20,9 +21,6 @@ from tagwire_spark.log_read.splits import plan
 from tagwire_spark.log_source import LogReader, LogSource
 from tagwire_spark.log_write.driver import LogWriter, Staged
 from tagwire_spark.log_write.target import log_target
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 # Pickle this module by value, because Spark's workers can't import modules of the tests.
 cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]
@@ -49,7 +47,7 @@ def big_segment(root: Path, mebibytes: int, size: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4096, 300_000])
-def test_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path, size: int) -> None:
+def test_worker_holds_little_of_a_segment(spark: SparkSession, tmp_path: Path, size: int) -> None:
     class Measured(LogReader):
         def read(self, partition: InputPartition) -> Iterator[Any]:
             yield from super().read(partition)
@@ -73,7 +71,7 @@ def test_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_worker_writes_more_than_its_memory_limit(spark: "SparkSession", tmp_path: Path) -> None:
+def test_worker_writes_more_than_its_memory_limit(spark: SparkSession, tmp_path: Path) -> None:
     class Measured(LogWriter):
         def write(self, iterator: Iterator[Any]) -> Staged:
             done = super().write(iterator)

@@ -1,9 +1,10 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from mixed_logs import MIXTURES, Mixture, log_of
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from streamed_logs import stream, triggers
 from written_logs import read_rows
 
@@ -18,9 +19,6 @@ from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs, convert_logs, export_logs, import_logs, whatif_logs
 
 pytestmark = pytest.mark.thorough
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SOME = [each for each in MIXTURES if len(each.older) == 2]
 TWO = [Mixture("kip82-int+kip87", ("v0", "v1")), Mixture("v3-zigzag", ("v1", "v2"))]
@@ -88,7 +86,7 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("mixture", TWO, ids=str)
-def test_on_spark(spark: "SparkSession", tmp_path: Path, mixture: Mixture) -> None:
+def test_on_spark(spark: SparkSession, tmp_path: Path, mixture: Mixture) -> None:
     expected = expected_rows(log_of(tmp_path / "t-0", mixture, "gzip"))
     options = {"recordFormat": mixture.named, "maxSplitBytes": "200"}
     found = spark.read.format("kafka_log").options(**options).load(str(tmp_path)).collect()
@@ -110,7 +108,7 @@ def of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("mixture", TWO, ids=str)
-def test_jobs(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
+def test_jobs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
     expected = log_of(tmp_path / "logs" / "t-0", mixture, "gzip")
     named, partition = mixture.named, log.Partition(tmp_path / "logs" / "t-0")
     for to in ("v1", named):

@@ -1,10 +1,11 @@
 from pathlib import Path
 from shutil import copytree, rmtree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fsspec
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
 from streamed_logs import batch, rows, segment, stream, triggers
 
@@ -13,9 +14,6 @@ from tagwire.log.scan import Scan
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_source import LogSource
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -257,19 +255,19 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 
 
-def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
+def run(df: DataFrame, folder: Path, **options: Any) -> list[Any]:
     writer = df.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).options(**options).start(str(folder / "out"))
     query.awaitTermination()
     return list(query.recentProgress)
 
 
-def test_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
+def test_restarted_stream(spark: SparkSession, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     copytree(SAMPLE, logs)
     spark.conf.set("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
 
-    def df() -> "DataFrame":
+    def df() -> DataFrame:
         read = spark.readStream.format("kafka_log").schema("topic string, partition int, offset long, value binary")
         return read.option("maxOffsetsPerTrigger", "40").load(str(logs))
 
@@ -289,7 +287,7 @@ def test_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
     assert run(df().where("value is not null"), tmp_path)[-1].sources[0].latestOffset
 
 
-def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
+def test_failed_and_restarted_stream(spark: SparkSession, tmp_path: Path) -> None:
     """Check that a failed micro-batch is repeated with equal rows. If records are lost later, a restart must fail."""
     logs = tmp_path / "logs"
     logs.mkdir()
@@ -297,7 +295,7 @@ def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> N
     segment(logs / "t-0", 5, batch(5))
     seen: list[list[int]] = []
 
-    def take(df: "DataFrame", number: int) -> None:
+    def take(df: DataFrame, number: int) -> None:
         seen.append(sorted(row.offset for row in df.select("offset").collect()))
         if len(seen) == 2:
             raise ValueError("once")

@@ -1,10 +1,11 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from written_logs import arrow_rows, columns, facts, files, job, offsets, problems, save, table
 
@@ -14,9 +15,6 @@ from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -139,7 +137,7 @@ def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, 
     assert offsets(tmp_path / "made") == {"t-0": [3, 4, 5, 6]} and problems(tmp_path / "made") == []
 
 
-def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path) -> None:
+def test_reading_and_writing_through_spark(spark: SparkSession, tmp_path: Path) -> None:
     df = spark.read.format("kafka_log").option("includeControlRecords", "true").load(str(SAMPLE))
     save(in_log_order(df), tmp_path)
     assert {p.name: facts(p) for p in tmp_path.glob("orders-*")} == {p.name: facts(p) for p in SAMPLE.glob("orders-*")}
@@ -149,7 +147,7 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
     assert not list(tmp_path.glob(".*"))  # brokers reject hidden folders
 
 
-def test_rows_of_strings_without_offsets(spark: "SparkSession", tmp_path: Path) -> None:
+def test_rows_of_strings_without_offsets(spark: SparkSession, tmp_path: Path) -> None:
     df = spark.range(10).selectExpr("cast(id % 2 as int) as partition", "concat('v', id) as value")
     for _ in range(2):
         save(in_log_order(df), tmp_path, topic="made", compression="gzip")
@@ -161,7 +159,7 @@ def test_rows_of_strings_without_offsets(spark: "SparkSession", tmp_path: Path) 
     )
 
 
-def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
+def test_ranges_of_a_partition_by_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
     df = spark.range(1000).selectExpr("'t' as topic", "id as offset", "cast(id as string) as value")
     save(df.repartitionByRange(3, "topic", "offset").sortWithinPartitions("topic", "offset"), tmp_path)
     assert offsets(tmp_path) == {"t-0": list(range(1000))} and problems(tmp_path) == []
@@ -196,7 +194,7 @@ def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
     assert offsets(tmp_path) == {f"t-{n}": [0, 1] for n in range(150)}
 
 
-def test_skewed_and_empty_data(spark: "SparkSession", tmp_path: Path) -> None:
+def test_skewed_and_empty_data(spark: SparkSession, tmp_path: Path) -> None:
     topic = "case when id < 4990 then 'hot' else concat('t', id) end as topic"
     df = spark.range(5000).selectExpr(topic, "id as offset")
     save(in_log_order(df.withColumn("value", F.lit("v"))), tmp_path)
@@ -209,8 +207,8 @@ def test_skewed_and_empty_data(spark: "SparkSession", tmp_path: Path) -> None:
     assert {k: v for k, v in files(tmp_path).items() if k != DONE} == {k: v for k, v in before.items() if k != DONE}
 
 
-def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
-    def rows(topic: str) -> "DataFrame":
+def test_modes(spark: SparkSession, tmp_path: Path) -> None:
+    def rows(topic: str) -> DataFrame:
         return spark.range(3).selectExpr(f"'{topic}' as topic", "'v' as value").coalesce(1)
 
     save(rows("a"), tmp_path)
@@ -329,7 +327,7 @@ def test_a_write_that_was_ported_from_kafka(tmp_path: Path, is_stream: bool) -> 
 
 @pytest.mark.parametrize("has_path", [False, True])
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_tables_are_rejected(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
+def test_tables_are_rejected(spark: SparkSession, tmp_path: Path, has_path: bool, mode: str) -> None:
     writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
     if has_path:
         writer = writer.option("path", str(tmp_path / "logs"))

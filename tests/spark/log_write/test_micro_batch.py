@@ -3,11 +3,12 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from written_logs import columns, files, job, offsets, problems, read_rows, save, table
 
@@ -21,9 +22,6 @@ from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
 from tagwire_spark.log_write.micro_batch import MicroBatch, batch_of_stream
 from tagwire_spark.log_write.target import log_target
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -267,7 +265,7 @@ def test_sink_options_that_do_not_identify_batches(tmp_path: Path, options: dict
     assert text in str(rejected.value) and files(tmp_path) == {}
 
 
-def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
+def numbers(spark: SparkSession, per_batch: int = 40) -> DataFrame:
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch).option("numPartitions", 2)
     return source.load().select(
         F.lit("t").alias("topic"), (F.col("value") % 3).cast("int").alias("partition"),
@@ -291,7 +289,7 @@ def read_numbers(root: Path) -> list[int]:
     return sorted(number for partition in log.find_partitions(root) for number in values(root, partition.path.name))
 
 
-def test_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
+def test_interleaved_partitions_from_several_tasks(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "logs"
 
     def start() -> Any:
@@ -313,7 +311,7 @@ def test_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_pa
 
 
 @pytest.mark.thorough
-def test_driver_died_before_spark_recorded_the_commit(spark: "SparkSession", tmp_path: Path) -> None:
+def test_driver_died_before_spark_recorded_the_commit(spark: SparkSession, tmp_path: Path) -> None:
     root, checkpoint = tmp_path / "logs", tmp_path / "checkpoint"
 
     def start() -> Any:
@@ -337,10 +335,10 @@ def test_driver_died_before_spark_recorded_the_commit(spark: "SparkSession", tmp
     assert values(root) == [*range(70)]
 
 
-def test_foreach_batch_repeats_a_batch_after_its_commit(spark: "SparkSession", tmp_path: Path) -> None:
+def test_foreach_batch_repeats_a_batch_after_its_commit(spark: SparkSession, tmp_path: Path) -> None:
     root, failures = tmp_path / "logs", iter([False, True, False])
 
-    def write(df: "DataFrame", number: int) -> None:
+    def write(df: DataFrame, number: int) -> None:
         save(df, root, batchId=number, batchRecords=7)
         if next(failures, False):
             raise ValueError("the driver's own error")
@@ -358,7 +356,7 @@ def test_foreach_batch_repeats_a_batch_after_its_commit(spark: "SparkSession", t
 
 
 @pytest.mark.thorough
-def test_complete_mode_writes_anew(spark: "SparkSession", tmp_path: Path) -> None:
+def test_complete_mode_writes_anew(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "logs"
     counts = numbers(spark).groupBy("topic").agg(F.concat(F.lit("v"), F.count("*")).alias("value"))
     writer = counts.writeStream.format("kafka_log").outputMode("complete")
