@@ -129,7 +129,8 @@ class InputPath(AnyPath):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            raise UnreadableFileError.of(os.fspath(value), wants_folder=not self.file_okay) from None
+            wants_folder = self.dir_okay and (is_folder(value) or not self.file_okay)
+            raise UnreadableFileError.of(os.fspath(value), wants_folder=wants_folder) from None
 
     def _spooled(self, ctx: click.Context) -> str:
         """Copy standard input to a temporary file, which is deleted when the command ends."""

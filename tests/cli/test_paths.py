@@ -80,3 +80,10 @@ def test_a_missing_path_that_is_not_text(words: str) -> None:
 def test_an_empty_message_name() -> None:
     code, out, err = tagwire_outcome("explain", "", "12", "file")
     assert (code, out) == (2, "") and "there is no message ''" in err
+
+
+@pytest.mark.parametrize("words", ["fmt", "validate", "log dump", "lint", "browse"])
+def test_a_folder_without_permission(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    code, out, err = tagwire_outcome(*words.split(), tmp_path)
+    assert (code, out, err) == (2, "", f"tagwire: {tmp_path} can't be read: Permission denied\n")

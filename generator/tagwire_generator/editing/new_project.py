@@ -72,7 +72,7 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
             f"{folder / taken[0]} already exists, and tagwire does not replace it; choose another name or folder"
         )
     settings = folder / SETTINGS
-    before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
+    before = _text(settings)
     view = _View(name, headers, _missing_sections(settings, before))
     paths |= {path: template for path, template in _ONCE.items() if not (folder / path).exists()}
     files = {path: _render(template, view) for path, template in paths.items()}
@@ -112,10 +112,24 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
     return tuple(section for section, there in has.items() if not there)
 
 
+def _text(file: Path) -> str:
+    """Return the text of a file with its own line endings, or "" if there is no such file."""
+    try:
+        return file.read_bytes().decode() if file.is_file() else ""
+    except OSError as error:
+        raise SettingsError(f"{file} can't be read: {error.strerror}", file=str(file)) from None
+    except UnicodeDecodeError:
+        raise SettingsError(
+            f"{file} is not UTF-8, so tagwire can't add the project to this file; save it as UTF-8", file=str(file)
+        ) from None
+
+
 def _joined(file: Path, before: str, added: str) -> str:
-    text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # raises SettingsError if the result is invalid
-    return text
+    if before.strip():
+        line_end = "\r\n" if "\r\n" in before else "\n"
+        added = before.rstrip() + f"\n\n{added}".replace("\n", line_end)
+    _toml(file, added)  # raises SettingsError if the result is invalid
+    return added
 
 
 def _toml(file: Path, text: str) -> dict[str, Any]:

@@ -185,9 +185,18 @@ def test_existing_files_are_not_replaced(folder: Path, taken: str) -> None:
         ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
         ("tool = {}\n", "is not valid TOML"),
         ("[project\n", "is not valid TOML"),
+        ("# caf\xe9\n", "pyproject.toml is not UTF-8, so tagwire can't add the project to this file; save it as UTF-8"),
     ],
 )
 def test_settings_that_can_not_be_added_to(folder: Path, text: str, message: str) -> None:
-    (folder / "pyproject.toml").write_text(text)
+    (folder / "pyproject.toml").write_bytes(text.encode("latin-1"))
     assert message in init("pings", code=2).output
-    assert read_tree(folder) == {"pyproject.toml": text.encode()}
+    assert read_tree(folder) == {"pyproject.toml": text.encode("latin-1")}
+
+
+def test_line_ends_of_windows_are_kept(folder: Path) -> None:
+    before = SETTINGS.replace("\n", "\r\n").encode()
+    (folder / "pyproject.toml").write_bytes(before)
+    init("pings")
+    after = (folder / "pyproject.toml").read_bytes()
+    assert after.startswith(before) and after.count(b"\r\n") == after.count(b"\n")
