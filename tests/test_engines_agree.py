@@ -11,13 +11,14 @@ from random import Random
 from typing import Any, Final, cast
 
 import pytest
+from compared_objects import identical
 from damage import Sample, damaged, samples
 from kafka_cases import present
 from mistaken_values import with_odd_value
 from native_engine import Plan
 
 import tagwire_messages as messages
-from tagwire import DecodeError, EncodeError, Limits, Struct, TagwireError
+from tagwire import DecodeError, EncodeError, Limits, TagwireError
 from tagwire.interpreter import reader, writer
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.field_table import layout_of
@@ -88,19 +89,6 @@ Counter = Callable[[Sample, Any], int | str]
 ENGINES: Final[dict[str, tuple[Reader, Writer, Counter]]] = {"pure": (read_pure, write_pure, count_pure)}
 if Plan is not None:
     ENGINES["native"] = (read_native, write_native, count_native)
-
-
-def identical(one: Any, other: Any) -> bool:
-    """Return whether two values are equal in type and value, at any depth. For example, 1 differs from True."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, Struct):
-        return all(identical(getattr(one, name), getattr(other, name)) for name in one.__slots__)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(identical, one, other))
-    if isinstance(one, float):
-        return one.hex() == float(other).hex()
-    return bool(one == other)
 
 
 def reading_differs(sample: Sample, data: bytes) -> str | None:

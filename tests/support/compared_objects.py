@@ -19,7 +19,7 @@ import tagwire.message.struct_class
 from tagwire import Struct
 from tagwire.message.declarations import attributes_of
 
-__all__ = ["objects_differ"]
+__all__ = ["identical", "objects_differ"]
 
 
 def _python_methods() -> dict[str, Any]:
@@ -46,7 +46,7 @@ def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None
             continue
         for name, native, python in (*_calls(one, other, changed, random), *_calls(changed, one, changed, random)):
             found, expected = outcome(native), outcome(python)
-            if not _identical(found, expected):
+            if not identical(found, expected):
                 return f"{type(one).__name__} {name}: native {found!r:.300}, Python {expected!r:.300}"
     return None
 
@@ -104,7 +104,7 @@ def _is_used_up(value: Any) -> bool:
     return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
 
 
-def _identical(one: Any, other: Any) -> bool:
+def identical(one: Any, other: Any) -> bool:
     """Return whether two results are deeply equal. Objects without `__eq__` are equal if they have the same class."""
     if one is other:
         return True
@@ -112,10 +112,10 @@ def _identical(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, Struct):
         return all(
-            _identical(getattr(one, name, _GONE), getattr(other, name, _GONE)) for name in attributes_of(type(one))
+            identical(getattr(one, name, _GONE), getattr(other, name, _GONE)) for name in attributes_of(type(one))
         )
     if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(_identical, one, other))
+        return len(one) == len(other) and all(map(identical, one, other))
     if isinstance(one, float):
         return bool(one.hex() == other.hex())
     compares: Any = type(one).__eq__

@@ -20,8 +20,8 @@ from time import process_time
 from typing import Any
 
 from compared_errors import NO_LIMITS, any_limits, closed_way
+from compared_objects import identical
 from damage import Sample, damaged, samples
-from test_engines_agree import identical
 
 from tagwire.interpreter.reader import decode as referee
 from tagwire.message.field_table import layout_of

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tagwire.errors import DecodeError, EncodeError
-from tagwire.explain.trace import trace
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode, encoded_size
 from tagwire.layout import (
@@ -287,10 +286,3 @@ def test_record_strings_may_be_longer_than_message_strings() -> None:
     header = Layout("header", None, HEADER)
     value = {"key": "x" * 40000, "value": b""}
     assert read(header, encode(header, value)) == value
-
-
-def test_a_trace_of_a_batch_has_every_byte() -> None:
-    data = real_batch()
-    seen = trace(V2, data)
-    assert seen.error is None and seen.canonical
-    assert sum(node.header_length + node.trailer_length for node in seen.root.walk()) == len(data)
