@@ -4,8 +4,6 @@ from typing import Any
 
 __all__ = ["PARCEL"]
 
-ALTERNATIVE: dict[str, Any] = {"union": "Content"}
-
 
 def alternative(name: str, kind: str, tag: int, since: str = "1+", **more: Any) -> dict[str, Any]:
     versions = {"taggedVersions": since, "nullableVersions": since, "versions": since, "default": "null"}

@@ -4,13 +4,14 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import rejected
 from command import tagwire_result as run
+from network_packets import sized
 
 import tagwire_messages as messages
 
@@ -25,10 +26,6 @@ FRAME_HEX = "00000012" + "000d" + "0000" + "00000007" + "00026d65" + LEAVE_HEX
 JSON_ERROR = "JSON input: "
 
 
-def stream(frames: Iterable[bytes]) -> bytes:
-    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
-
-
 def lines(*values: Any) -> str:
     return "".join(json.dumps(value) + "\n" for value in values)
 
@@ -40,7 +37,7 @@ def captured() -> list[dict[str, Any]]:
 
 def test_all_captured_requests_are_encoded_to_the_same_bytes() -> None:
     frames = [bytes.fromhex(row["hex"]) for row in captured() if row["dir"] == "req"]
-    sent = stream(frames)
+    sent = sized(*frames)
     decoded = run("decode", "--frames", "request", "--jsonl", "--keep-going", stdin=sent)
     rows = [json.loads(line) for line in decoded.stdout.splitlines()]
     assert len(rows) == len(frames)
@@ -57,7 +54,7 @@ def test_captured_responses_are_encoded_to_the_same_bytes() -> None:
             by_version[row["api_key"], row["api_version"]].append(bytes.fromhex(row["hex"]))
     assert len(by_version) > 300
     for (api_key, version), frames in by_version.items():
-        sent = stream(frames)
+        sent = sized(*frames)
         decoded = run("decode", "--frames", "response", str(api_key), str(version), "--jsonl", stdin=sent, code=0)
         assert run("encode", "--frames", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
 
@@ -76,11 +73,11 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
             expected.append(messages.registry.response(row["api_key"]).NAME)
     requests = [bytes.fromhex(row["hex"]) for row in best["req"]]
     assert len(set(expected)) > 1
-    (tmp_path / "sent.bin").write_bytes(stream(requests))
+    (tmp_path / "sent.bin").write_bytes(sized(*requests))
     sent = str(tmp_path / "sent.bin")
-    decoded = run("decode", "--frames", "response", "--requests", sent, "--jsonl", stdin=stream(answers))
+    decoded = run("decode", "--frames", "response", "--requests", sent, "--jsonl", stdin=sized(*answers))
     assert [json.loads(line)["message"] for line in decoded.stdout.splitlines()] == expected
-    assert run("encode", "--frames", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == stream(answers)
+    assert run("encode", "--frames", "response", "--jsonl", stdin=decoded.stdout).stdout_bytes == sized(*answers)
 
 
 @pytest.mark.parametrize("style", ["lossless", "kafka"])
@@ -95,7 +92,7 @@ def test_output_equals_the_json_form(style: str, how: list[str]) -> None:
         body = frame.message.to_json(frame.version, style=style)
         value = {"message": frame.message.NAME, "version": frame.version, "header": header, "body": body}
         expected += json.dumps(value, ensure_ascii=False, indent=None if how else 2) + "\n"
-    assert run("decode", "--frames", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
+    assert run("decode", "--frames", "request", "--style", style, *how, stdin=sized(*frames)).stdout == expected
 
 
 @pytest.mark.parametrize(("option", "indent"), [(["--jsonl"], None), ([], 2)])
@@ -132,7 +129,7 @@ def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
 
 def test_messages_without_headers() -> None:
     encoded = run("encode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=lines(LEAVE, LEAVE))
-    assert encoded.stdout_bytes == stream([bytes.fromhex(LEAVE_HEX)] * 2)
+    assert encoded.stdout_bytes == sized(*[bytes.fromhex(LEAVE_HEX)] * 2)
     decoded = run("decode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=encoded.stdout_bytes)
     assert decoded.stdout == lines(LEAVE, LEAVE)
 
@@ -186,11 +183,11 @@ BAD_STREAMS = [
     (GOOD + GOOD[:-1], "frame 2: frame: size at byte 22: found 17 bytes of a frame of 18 bytes"),
     (GOOD + b"\xff\xff\xff\xff", "frame 2: frame: size at byte 22: found size -1"),
     (GOOD + b"\x7f\xff\xff\xff", "frame 2: frame: size at byte 22: found size 2147483647, expected at most"),
-    (GOOD + stream([GOOD[4:-1]]), "frame 2 at byte 22: LeaveGroupRequest v0: member_id at byte 17: found 0 bytes left"),
-    (GOOD + stream([b"\x7f\xff\0\0"]), "frame 2 at byte 22: RequestHeader: request_api_key at byte 0: found API key"),
-    (GOOD + stream([b"\0"]), "frame 2 at byte 22: RequestHeader"),
-    (GOOD + stream([b""]), "frame 2 at byte 22: RequestHeader"),
-    (GOOD + stream([b"\0\x0d\0\x63" + GOOD[8:]]), "frame 2 at byte 22: LeaveGroupRequest has no version 99"),
+    (GOOD + sized(GOOD[4:-1]), "frame 2 at byte 22: LeaveGroupRequest v0: member_id at byte 17: found 0 bytes left"),
+    (GOOD + sized(b"\x7f\xff\0\0"), "frame 2 at byte 22: RequestHeader: request_api_key at byte 0: found API key"),
+    (GOOD + sized(b"\0"), "frame 2 at byte 22: RequestHeader"),
+    (GOOD + sized(b""), "frame 2 at byte 22: RequestHeader"),
+    (GOOD + sized(b"\0\x0d\0\x63" + GOOD[8:]), "frame 2 at byte 22: LeaveGroupRequest has no version 99"),
 ]
 
 
@@ -205,7 +202,7 @@ def test_keep_going_prints_raw_frames_and_continues(data: bytes, words: str) -> 
     first, raw, last = [json.loads(line) for line in decoded.stdout.splitlines()]
     assert (decoded.exit_code, first, last) == (1, FRAME, FRAME)
     assert words in decoded.stderr and set(raw) == {"raw", "error"}
-    assert stream([base64.b64decode(raw["raw"])]) == data[len(GOOD) :]
+    assert sized(base64.b64decode(raw["raw"])) == data[len(GOOD) :]
     assert run("encode", "--frames", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == data + GOOD
 
 
@@ -287,9 +284,9 @@ def test_a_folder_instead_of_a_file(tmp_path: Path) -> None:
 def test_response_without_a_matching_request_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "sent.bin").write_bytes(GOOD)
     words = ["decode", "--frames", "response", "--requests", str(tmp_path / "sent.bin")]
-    rejected(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "ID 8", code=1)
-    rejected(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request in", code=1)
-    assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
+    rejected(run(*words, stdin=sized(b"\0\0\0\x08\0\0")), "frame 1 at byte 0: no request in", "ID 8", code=1)
+    rejected(run(*words, stdin=sized(b"\0\0")), "frame 1 at byte 0: no request in", code=1)
+    assert json.loads(run(*words, stdin=sized(b"\0\0\0\x07\0\0")).stdout)["message"] == "LeaveGroupResponse"
 
 
 REQUESTS = (
@@ -315,9 +312,9 @@ ANSWERS = (
 def test_reused_correlation_ids(
     tmp_path: Path, requests: Sequence[bytes], answers: Sequence[bytes], want: Sequence[str], error: str
 ) -> None:
-    (tmp_path / "sent.bin").write_bytes(stream(list(requests)))
+    (tmp_path / "sent.bin").write_bytes(sized(*requests))
     words = ("decode", "--jsonl", "--frames", "response", "--requests", str(tmp_path / "sent.bin"))
-    done = run(*words, stdin=stream(list(answers)))
+    done = run(*words, stdin=sized(*answers))
     assert [json.loads(line)["message"] for line in done.stdout.splitlines()] == want
     assert (done.exit_code, error in done.stderr) == (int(bool(error)), True), done.stderr
 

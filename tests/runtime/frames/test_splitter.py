@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from network_packets import sized
 
 from tagwire.errors import DecodeError, LimitError
 from tagwire.frames.splitter import FrameSplitter
@@ -11,13 +12,9 @@ from tagwire.frames.splitter import FrameSplitter
 FRAMES = st.lists(st.binary(max_size=40), max_size=8)
 
 
-def stream(frames: list[bytes]) -> bytes:
-    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
-
-
 @given(FRAMES, st.lists(st.integers(0, 300), max_size=20))
 def test_any_cut_gives_the_same_frames(frames: list[bytes], cuts: list[int]) -> None:
-    data = stream(frames)
+    data = sized(*frames)
     offsets = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     splitter = FrameSplitter()
     found = []
@@ -32,7 +29,7 @@ def test_any_cut_gives_the_same_frames(frames: list[bytes], cuts: list[int]) -> 
 def test_byte_by_byte() -> None:
     splitter = FrameSplitter()
     found = []
-    for byte in stream([b"ab", b"", b"c"]):
+    for byte in sized(b"ab", b"", b"c"):
         splitter.feed(bytes([byte]))
         found.append(list(splitter))
     assert found == [[], [], [], [], [], [b"ab"], [], [], [], [b""], [], [], [], [], [b"c"]]
@@ -40,7 +37,7 @@ def test_byte_by_byte() -> None:
 
 def test_iteration_continues_where_it_stopped() -> None:
     splitter = FrameSplitter()
-    splitter.feed(stream([b"a", b"b", b"c"]))
+    splitter.feed(sized(b"a", b"b", b"c"))
     assert next(iter(splitter)) == b"a"
     assert splitter.pending == 10
     assert list(splitter) == [b"b", b"c"]
@@ -58,7 +55,7 @@ def test_iteration_continues_where_it_stopped() -> None:
 )
 def test_bad_sizes_are_rejected_immediately(size: str, error: type[DecodeError], message: str) -> None:
     splitter = FrameSplitter(max_size=10)
-    splitter.feed(stream([b"x"]) + bytes.fromhex(size))
+    splitter.feed(sized(b"x") + bytes.fromhex(size))
     frames = iter(splitter)
     assert next(frames) == b"x"
     for attempt in (frames, splitter, splitter):
@@ -70,7 +67,7 @@ def test_bad_sizes_are_rejected_immediately(size: str, error: type[DecodeError],
 
 def test_the_largest_frame() -> None:
     splitter = FrameSplitter(max_size=10)
-    splitter.feed(stream([b"x" * 10]))
+    splitter.feed(sized(b"x" * 10))
     assert list(splitter) == [b"x" * 10]
 
 
@@ -79,13 +76,13 @@ def test_the_largest_frame() -> None:
     [
         (b"\x00\x00", "found 2 bytes of a frame size, expected 4 bytes"),
         (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
-        (stream([b"a"]), "found 5 bytes of unread frames, expected none; read all frames before calling `close`"),
+        (sized(b"a"), "found 5 bytes of unread frames, expected none; read all frames before calling `close`"),
         (b"\xff\xff\xff\xff", "found size -1"),
     ],
 )
 def test_a_stream_may_not_end_inside_a_frame(data: bytes, message: str) -> None:
     splitter = FrameSplitter()
-    splitter.feed(stream([b"first"]))
+    splitter.feed(sized(b"first"))
     assert list(splitter) == [b"first"]
     splitter.feed(data)
     with pytest.raises(DecodeError) as caught:
@@ -95,7 +92,7 @@ def test_a_stream_may_not_end_inside_a_frame(data: bytes, message: str) -> None:
 
 def test_frames_are_copies() -> None:
     splitter = FrameSplitter()
-    source = bytearray(stream([b"abc"]))
+    source = bytearray(sized(b"abc"))
     splitter.feed(source)
     (frame,) = splitter
     source[5] = 0
@@ -104,7 +101,7 @@ def test_frames_are_copies() -> None:
 
 
 def seconds(size: int) -> float:
-    data = stream([b"x" * size])
+    data = sized(b"x" * size)
     splitter = FrameSplitter()
     start = time.process_time()
     for at in range(0, len(data), 64):

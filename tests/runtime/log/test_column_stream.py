@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +20,6 @@ from tagwire.log.column_table import LogColumn
 from tagwire.records import Record, build, format_names, format_of
 from tagwire.wire.types import WIRE_TYPES
 
-CopyOf = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("each_engine")
 
 

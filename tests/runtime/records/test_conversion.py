@@ -96,7 +96,6 @@ def losses(record: Record, format: str, to: str, **more: Any) -> list[str]:
 
 
 PLAIN = Record(5, 300, b"k", b"v")
-TWO = (("h", b"1"), ("i", None))
 
 
 @pytest.mark.parametrize(

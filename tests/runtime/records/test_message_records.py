@@ -19,7 +19,6 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 PLAIN = [Record(0, 300, b"k", b"v"), Record(1, 301, b"k", None)]
 HEADERS = [Record(0, 300, b"k", b"v", ((1, b"a"),))]
 TOMBSTONE = [Record(0, 300, b"k", b"who", tombstone=True)]
-BY_MAGIC = {0: "v0", 1: "v1", 2: "v2"}
 
 
 def records(found: list[Record], format: str, **batch: Any) -> bytes:

@@ -34,7 +34,6 @@ pytestmark = pytest.mark.spark
 
 SCHEMAS = Path(tagwire_cli.__file__).with_name("json_schemas")
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
-FIRST = f"{0:020}.log"
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:

@@ -2,7 +2,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import fsspec
 import pytest
@@ -18,8 +18,6 @@ from tagwire_spark.log_read.query import LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 
 pytestmark = pytest.mark.spark
-
-NO_SPARK = cast(SparkSession, None)
 
 
 def many(root: Path) -> Path:
