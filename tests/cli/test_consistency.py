@@ -1,4 +1,7 @@
+import os
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -67,6 +70,44 @@ def test_a_dash_is_standard_input_or_wrong_usage(line: str, tmp_path: Path) -> N
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert "No such file" not in done.stderr
     assert "can't be standard input" not in done.stderr or done.exit_code == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes with names")
+@pytest.mark.parametrize("kind", ["pipe", "loop", "folder"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "validate message_specs",
+        "fmt --check message_specs",
+        "lint message_specs",
+        "lock message_specs --file lock.json",
+        "export --kafka message_specs",
+        "add-version message_specs/PingRequest.json --dry-run",
+        "add-version other/PingRequest.json --dry-run",
+        "import message_specs --component x --output new",
+        "draft-version message_specs --output new",
+        "explain --package tagwire_messages logs",
+        "log dump --package tagwire_messages logs",
+        "log stat logs",
+        "log convert logs --output new",
+        "whatif logs --to v1",
+    ],
+)
+def test_no_command_waits_for_a_pipe_in_a_folder(
+    words: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_project(tmp_path))
+    shutil.copytree("message_specs", "other")
+    for name in ("message_specs/Other.json", "other/Other.json", f"logs/t-0/{0:020}.log"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        if kind == "pipe":
+            os.mkfifo(name)
+        elif kind == "loop":
+            Path(name).symlink_to(tmp_path / name)
+        else:
+            Path(name).mkdir()
+    done = tagwire_result(*words.split())
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
 
 
 REWRITERS = """\

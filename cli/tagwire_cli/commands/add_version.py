@@ -183,14 +183,18 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
 
     spec_set = settings.set_of(path.parent)
     if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs):
-        siblings = [SpecFile("", each) for each in sorted(path.parent.glob("*.json")) if not each.name.startswith(".")]
+        siblings = [
+            SpecFile("", each)
+            for each in sorted(path.parent.glob("*.json"))
+            if not each.name.startswith(".") and each.is_file()
+        ]
         found = siblings if any(each.path == path for each in siblings) else [*siblings, SpecFile("", path)]
     else:
         found = find_specs(spec_set.specs)
-    resolved = path.resolve()
+    real = os.path.realpath(path)  # Path.resolve fails if links form a loop
     files: list[SpecData] = []
     for each in found:
-        name = path if each.path.resolve() == resolved else Path(os.path.relpath(each.path))
+        name = path if os.path.realpath(each.path) == real else Path(os.path.relpath(each.path))
         files.append(SpecData(str(name), each.component, from_file(each.path).data))
     return files
 

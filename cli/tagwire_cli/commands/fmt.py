@@ -1,5 +1,6 @@
 """`tagwire fmt`: rewrite specs in a standard format, keeping their comments."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,7 +89,7 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
     """Yield the file name and the text of each spec to format, without duplicates."""
     from tagwire_generator.project.spec_files import find_specs
 
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in spec_paths(settings, paths):
         if path == STDIN:
             yield path, _decoded(read_bytes(path, is_hex=False), _title(path))
@@ -96,8 +97,9 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
         spec_path = Path(path)
         reject_pipe(spec_path)  # the command writes the file
         for file in [spec_path] if spec_path.is_file() else [each.path for each in find_specs(spec_path)]:
-            if file.resolve() not in seen:
-                seen.add(file.resolve())
+            real = os.path.realpath(file)  # Path.resolve fails if links form a loop
+            if real not in seen:
+                seen.add(real)
                 yield _relative_path(file), _decoded(read_bytes(str(file), is_hex=False), str(file))
 
 

@@ -24,7 +24,7 @@ from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_
 from tagwire_cli.input.files import InputError, are_hex, read_bytes
 from tagwire_cli.input.message_arguments import example_of
 from tagwire_cli.output.echo import is_terminal
-from tagwire_cli.paths import UnreadableFileError, exists
+from tagwire_cli.paths import UnreadableFileError, exists, reject_pipe
 
 _PASTED: Final = re.compile(r"0[0-9a-fA-F:]*|(?:0x)?[0-9a-fA-F]{8,}|(?:[0-9a-fA-F]{2}:)+[0-9a-fA-F]{2}")
 _ENCODINGS: Final = {
@@ -104,6 +104,7 @@ def _log_folder(folder: Path) -> Iterator[Detected]:
             name = log_file(path)
             if name is not None and name.kind == "log" and not name.state:
                 found = True
+                reject_pipe(path)
                 yield Detected("format", f"{path}: log segment", read_bytes(str(path), is_hex=False))
     if not found:
         raise InputError(f"{folder} contains no log segments; give a file or a partition folder.")

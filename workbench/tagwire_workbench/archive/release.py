@@ -227,6 +227,8 @@ def _release_name(source: Path) -> str:
 
 def _files(folder: Path) -> Iterator[tuple[Path, str, bytes]]:
     for path in sorted(folder.rglob("*.json")):
+        if not path.is_file():  # reading a pipe would wait forever
+            raise SpecError(f"{path} is not a file; remove it, or import another folder", file=str(path))
         try:
             with path.open("rb") as file:
                 data = file.read(SPEC_BYTES + 1)
