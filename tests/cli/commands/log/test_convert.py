@@ -32,9 +32,6 @@ def test_codec_that_the_format_does_not_have(logs: Path, tmp_path: Path) -> None
     assert "unknown codec 'zstd' in v1" in run(*words, code=1).stderr
 
 
-TXN = "kafka4/alpha-txn-many-0"
-
-
 def test_a_segment_alone_is_not_converted(logs: Path, tmp_path: Path) -> None:
     result = run("log", "convert", "--output", tmp_path / "x", logs / TXN / f"{0:020}.log")
     assert result.exit_code == 1 and "give the folder of its partition" in result.stderr
