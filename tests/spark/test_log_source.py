@@ -14,7 +14,6 @@ from written_logs import read_rows
 
 from tagwire import log
 from tagwire.records import Record, build
-from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import NO_OFFSET, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import grouped, plan
@@ -274,44 +273,6 @@ def test_tombstones_and_undecodable_values(spark: SparkSession, tmp_path: Path, 
     assert [row._error and row._error.offset for row in found] == [None, None, 0, len(whole) - 3]
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"levl": "batch"}, "did you mean 'level'"),
-        ({"level": "page"}, "record or batch"),
-        ({"recordFormat": "v9"}, "recordFormat"),
-        ({"assign": "[1]"}, "assign"),
-        ({"assign": "{"}, "not valid JSON"),
-        ({"assign": '{"t": "10"}'}, 'such as {"topic": [0, 1]}'),
-        ({"assign": '{"t": ["1"]}'}, 'such as {"topic": [0, 1]}'),
-        ({"assign": '{"t": [0.5]}'}, 'such as {"topic": [0, 1]}'),
-        ({"assign": '{"t": [true]}'}, 'such as {"topic": [0, 1]}'),
-        ({"assign": '{"t": {"0": 1}}'}, 'such as {"topic": [0, 1]}'),
-        ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
-        ({"startingOffsets": "newest"}, "startingOffsets"),
-        ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest, or JSON such as {"topic": {"0": 23}}'),
-        (
-            {"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
-            "expected an offset or -1 (latest), got 9223372036854775808",
-        ),
-        ({"recordsFromTimestamp": "noon"}, "an integer"),
-        ({"recordsFromTimestamp": "1" + 20 * "0"}, "recordsFromTimestamp: expected a 64-bit number of milliseconds"),
-        ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
-        ({"paths": "5"}, 'such as ["a", "b"]'),
-        ({"paths": '"logs"'}, 'such as ["a", "b"]'),
-        ({"paths": "[1]"}, 'such as ["a", "b"]'),
-        ({"subscribePattern": "("}, "regular"),
-        ({"maxSplitBytes": "-1"}, "maxSplitBytes"),
-        ({"version": "3"}, "message"),
-        ({"message": "FetchRequest"}, "version"),
-    ],
-)
-def test_options_that_are_rejected(logs: Path, options: dict[str, str], text: str) -> None:
-    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as rejected:
-        log_query({"path": str(logs), **options})
-    assert text in str(rejected.value)
-
-
 def test_paths_and_columns_that_do_not_exist(spark: SparkSession, logs: Path) -> None:
     with pytest.raises(PySparkException, match=r"\[KAFKA_LOG_NOT_FOUND\].*SQLSTATE: 42K03"):
         load(spark, logs / "nowhere").count()
@@ -327,21 +288,6 @@ def test_columns_in_any_case(spark: SparkSession) -> None:
     expected = load(spark, SAMPLE).select("offset", "key")
     assert df.columns == ["OFFSET", "Key"]
     assert sorted(map(tuple, df.collect())) == sorted(map(tuple, expected.collect()))
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("64m", 64 << 20), ("1 GB", 1 << 30), ("512kb", 512 << 10), ("7b", 7), ("9", 9)]
-)
-def test_sizes_in_units(text: str, size: int) -> None:
-    assert log_query({"path": "x", "maxSplitBytes": text}).split_bytes == size
-
-
-@pytest.mark.parametrize("text", ["64 m b", "m", "1.5g", "-1", "0"])
-def test_invalid_sizes_are_rejected(text: str) -> None:
-    with pytest.raises(
-        PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes: expected (a number of bytes|1 byte)"
-    ):
-        log_query({"path": "x", "maxSplitBytes": text})
 
 
 def test_minimum_number_of_tasks(logs: Path) -> None:
@@ -365,8 +311,6 @@ def test_drop_malformed_omits_error_rows(tmp_path: Path) -> None:
     left = read_rows(tmp_path, mode="dropmalformed")
     assert [row["offset"] for row in left] == [0, 1, 2, 6, 7, 8] and "_error" not in left[0]
     assert [row["offset"] for row in read_rows(tmp_path, mode="PERMISSIVE")] == [0, 1, 2, None, 6, 7, 8]
-    with pytest.raises(PipelineError, match="Option 'message' can't be combined with mode=DROPMALFORMED"):
-        log_query({"path": "x", "mode": "DROPMALFORMED", "message": "HeartbeatRequest", "version": "1"})
 
 
 TOPIC, PARTITION, OFFSET, TIME = (("topic",), ("partition",), ("offset",), ("timestamp",))

@@ -77,11 +77,51 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"subscribe": " ,"}, "Option subscribe is empty, so it selects no topic"),
     ({"subscribePattern": ""}, "Option subscribePattern is empty"),
     ({"paths": "[]"}, "Option paths: expected a JSON list"),
-    ({"endingOffsets": '{"a": {"0": 11}}'}, "The ending offset 11 is greater than 10, the log end offset of .*a-0"),
+    ({"endingOffsets": '{"a": {"0": 11}}'}, "DATA_LOSS. The ending offset 11 .* than 10, the log end offset of .*a-0"),
+    ({"levl": "batch"}, "did you mean 'level'"),
+    ({"level": "page"}, "record or batch"),
+    ({"recordFormat": "v9"}, "recordFormat"),
+    ({"assign": "[1]"}, "assign"),
+    ({"assign": "{"}, "not valid JSON"),
+    ({"assign": '{"t": "10"}'}, r'such as \{"topic": \[0, 1\]\}'),
+    ({"assign": '{"t": ["1"]}'}, r'such as \{"topic": \[0, 1\]\}'),
+    ({"assign": '{"t": [0.5]}'}, r'such as \{"topic": \[0, 1\]\}'),
+    ({"assign": '{"t": [true]}'}, r'such as \{"topic": \[0, 1\]\}'),
+    ({"assign": '{"t": {"0": 1}}'}, r'such as \{"topic": \[0, 1\]\}'),
+    ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
+    ({"startingOffsets": "newest"}, "startingOffsets"),
+    ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest, or JSON such as {"topic": {"0": 23}}'),
+    ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'}, r"an offset or -1 \(latest\), got 9223372036854775808"),
+    ({"recordsFromTimestamp": "noon"}, "an integer"),
+    ({"recordsFromTimestamp": "1" + 20 * "0"}, "recordsFromTimestamp: expected a 64-bit number of milliseconds"),
+    ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
+    ({"paths": "5"}, r'such as \["a", "b"\]'),
+    ({"paths": '"logs"'}, r'such as \["a", "b"\]'),
+    ({"paths": "[1]"}, r'such as \["a", "b"\]'),
+    ({"subscribePattern": "("}, "regular"),
+    ({"version": "3"}, "message"),
+    ({"message": "FetchRequest"}, "version"),
+    ({"mode": "DROPMALFORMED", "message": "FetchRequest", "version": "1"}, "'message' can't be .* mode=DROPMALFORMED"),
 ])  # fmt: skip
 def test_what_is_rejected(logs: Path, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(PipelineError, match=text):
+    with pytest.raises(PipelineError, match=text) as rejected:
         offsets(logs, **options)
+    assert text.startswith(("NOT_FOUND", "DATA_LOSS")) or rejected.value.condition == "INVALID_TAGWIRE_OPTION"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("64m", 64 << 20), ("1 GB", 1 << 30), ("512kb", 512 << 10), ("7b", 7), ("9", 9)]
+)
+def test_sizes_in_units(text: str, size: int) -> None:
+    assert log_query({"path": "x", "maxSplitBytes": text}).split_bytes == size
+
+
+@pytest.mark.parametrize("text", ["64 m b", "m", "1.5g", "-1", "0"])
+def test_invalid_sizes_are_rejected(text: str) -> None:
+    with pytest.raises(
+        PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes: expected (a number of bytes|1 byte)"
+    ):
+        log_query({"path": "x", "maxSplitBytes": text})
 
 
 def test_batch_reads_ignore_the_limits_of_streams(logs: Path) -> None:
