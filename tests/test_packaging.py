@@ -15,6 +15,7 @@ import pytest
 import test_docs_examples
 from native_engine import Plan, native
 
+from tagwire_cli.__main__ import _EXTRAS
 from tagwire_generator.project.output import formatter_of
 
 ROOT = Path(__file__).parents[1]
@@ -334,6 +335,17 @@ def test_black_is_not_pinned_in_the_extra() -> None:
     (pin,) = (line for line in pins if line.startswith("black=="))
     for marker in (ROOT / "generated").rglob("py.typed"):
         assert formatter_of(marker.read_text(encoding="utf-8")) == pin.replace("==", " "), marker
+
+
+def test_each_extra_contains_the_libraries_that_error_messages_install_with_it() -> None:
+    extras = project()["project"]["optional-dependencies"]
+    other_names = {"google_crc32c": "google-crc32c", "pcapng": "python-pcapng", "yaml": "pyyaml"}
+    sources = "".join(path.read_text(encoding="utf-8") for root in ROOTS for path in (ROOT / root).rglob("*.py"))
+    named = {*re.findall(r'\brequired\("(\w+)[\w.]*", "(\w+)"\)', sources), *_EXTRAS.items()}
+    assert ("ruff", "generate") in named
+    for library, extra in named:
+        installed = [re.split("[>=]", text)[0] for text in extras[extra]]
+        assert other_names.get(library, library) in installed, (library, extra)
 
 
 def test_the_pins_name_no_index() -> None:
