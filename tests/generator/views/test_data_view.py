@@ -19,19 +19,21 @@ def test_a_default_is_a_short_expression(value: object, text: str) -> None:
     assert eval(text) == value
 
 
-DECLARED: list[tuple[str, dict[str, Any], str]] = [
-    ("string", {"nullableVersions": "0+"}, "f0: str | None = "),
-    ("string", {"nullableVersions": "0+", "default": None}, "f1: str | None = "),
-    ("[]int8", {}, "f2: Array[int] = "),
-    ("[]int8", {"nullableVersions": "0+"}, "f3: ArrayOrNone[int] = "),
-    ("[][]int8", {}, "f4: Array[tuple[int, ...]] = "),
-    ("[]int8", {"deprecated": "x"}, "def f5(self) -> tuple[int, ...]:"),
+OPTIONAL = {"nullableVersions": "0+"}
+DECLARED: list[tuple[str, dict[str, Any], str, str]] = [
+    ("string", OPTIONAL, "f0: str | None = ", "f0: str | None = ..."),
+    ("string", OPTIONAL | {"default": None}, "f1: str | None = ", "f1: str | None = ..."),
+    ("[]int8", {}, "f2: Array[int] = ", "f2: Iterable[int] = ..."),
+    ("[]int8", OPTIONAL, "f3: ArrayOrNone[int] = ", "f3: Iterable[int] | None = ..."),
+    ("[][]int8", {}, "f4: Array[tuple[int, ...]] = ", "f4: Iterable[tuple[int, ...]] = ..."),
+    ("[]int8", {"deprecated": "x"}, "def f5(self) -> tuple[int, ...]:", "f5: Iterable[int] = ..."),
 ]
+"""Each case: the field's type and keys, and its declarations as an attribute and as a parameter."""
 
 
-def test_declarations_of_attributes(tmp_path: Path) -> None:
-    fields = [{"name": f"F{n}", "type": kind, "versions": "0+"} | keys for n, (kind, keys, _) in enumerate(DECLARED)]
+def test_declarations_of_attributes_and_parameters(tmp_path: Path) -> None:
+    fields = [{"name": f"F{n}", "type": kind, "versions": "0+"} | keys for n, (kind, keys, *_) in enumerate(DECLARED)]
     spec = {"type": "data", "name": "Typed", "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
     build_package(tmp_path, "typed_messages", [spec], SpecOptions(dialect="tagwire"))
     text = (tmp_path / "typed_messages" / "typed.py").read_text()
-    assert [line for *_, line in DECLARED if line not in text] == []
+    assert [line for *_, attribute, parameter in DECLARED for line in (attribute, parameter) if line not in text] == []
