@@ -98,6 +98,17 @@ def test_closed_register_rejects_other_numbers(tasks: Any) -> None:
         tasks.Task(state="NEW").encode(0)
 
 
+@pytest.mark.parametrize(
+    ("count", "end"), [(12, r"N11 \(11\), got int 99"), (13, r"N11 \(11\) and 1 more, got int 99")]
+)
+def test_an_error_lists_at_most_12_members(tmp_path: Path, own_modules: None, count: int, end: str) -> None:
+    kind = KIND | {"entries": [{"key": n, "name": f"N{n}"} for n in range(count)]}
+    fields = [{"name": "Kind", "type": "uint16", "enum": "TaskKind", "versions": "0+"}]
+    package = build_package(tmp_path, "many_members", [kind, TASK | {"fields": fields}])
+    with pytest.raises(tagwire.EncodeError, match=rf"kind: expected TaskKind: N0 \(0\), .*{end}"):
+        package.Task(kind=99).encode(0)
+
+
 def test_lenient_reader_keeps_numbers_missing_from_a_closed_register(tasks: Any) -> None:
     found = tasks.Task.decode(UNKNOWN_KIND, 0, strict=False)
     assert found.kind == 7 and type(found.kind) is int

@@ -65,6 +65,15 @@ def test_small_segments_are_merged(tmp_path: Path) -> None:
     assert offsets(list(log.Partition(tmp_path / "to").batches())) == [1, 11, 21, 30, 31]
 
 
+def test_offsets_of_merged_segments_fit_in_the_index(tmp_path: Path) -> None:
+    """The index stores offsets as int32, relative to the first segment that was merged."""
+    bases = (0, 1 << 31, (1 << 31) + 10)
+    folder = write(tmp_path / "alpha-0", *([one(base, b"%d" % base, b"v")] for base in bases))
+    merged = Compaction(now=NOW, include_active=True, segment_bytes=1 << 20)
+    compact_partition(log.Partition(folder), tmp_path / "to", merged)
+    assert [segment.base_offset for segment in log.Partition(tmp_path / "to").segments] == [0, 1 << 31]
+
+
 @pytest.mark.parametrize(("indexed", "has_times"), [(0, False), (10, True)])
 def test_first_of_merged_segments_decides_about_the_time_index(tmp_path: Path, indexed: int, has_times: bool) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")], [one(10, b"b", b"v")])

@@ -162,6 +162,10 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     partition = log.Partition(logs / name)
     reports = salvage(partition, tmp_path)
     assert all(not report.problems and not report.lost_bytes for report in reports)
+    for report, file in zip(reports, (*partition.segments, *partition.metadata_snapshots), strict=True):
+        batches = list(file.batches(None))
+        assert (report.file, report.batches) == (file.path, len(batches))
+        assert report.records == sum(len(list(batch)) for batch in batches)
     saved_folder = tmp_path / name.split("/")[1]
     for path in saved_folder.iterdir():
         if path.suffix not in (".index", ".timeindex"):  # a broker's indexes have other intervals

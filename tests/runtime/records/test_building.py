@@ -88,7 +88,9 @@ def test_records_that_a_format_can_not_represent(
 
 
 def test_no_messages() -> None:
-    assert build([], "v1").encode() == b"" and list(build([], "v1")) == []
+    batch = build([], "v1")
+    assert (batch.encode(), list(batch), len(batch)) == (b"", [], 0)
+    assert (batch.last_offset, batch.max_timestamp) == (-1, -1)
     with pytest.raises(EncodeError, match="at least one"):
         build([], "v1", compression="gzip")
 

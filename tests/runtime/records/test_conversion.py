@@ -114,6 +114,7 @@ PLAIN = Record(5, 300, b"k", b"v")
         (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v2", ["records[0].headers[0]"]),
         (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "kip82-int+kip87", []),
         (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v1", ["records[0].headers[0]"]),
+        (PLAIN.replace(headers=(("h", b"1"),), timestamp=-1), "v2", "v0", ["records[0].headers[0]"]),
         (PLAIN.replace(tombstone=True), "kip87", "v1", ["records[0].value"]),
         (PLAIN.replace(tombstone=True), "kip87", "v2", ["records[0].value"]),
         (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
@@ -182,6 +183,11 @@ def test_down_conversion_to_v2_restores_the_attributes_byte() -> None:
     down, lost = convert(build([PLAIN, PLAIN.replace(offset=6)], "v3"), "v2")
     assert lost == () and [record.attributes for record in down] == [0, 0]
     assert down.encode() == build([PLAIN, PLAIN.replace(offset=6)], "v2").encode()
+
+
+@pytest.mark.parametrize(("codec", "paths"), [("none", ["max_timestamp"]), ("gzip", []), ("snappy", []), ("lz4", [])])
+def test_only_a_wrapper_keeps_a_max_timestamp_that_no_record_has(codec: str, paths: list[str]) -> None:
+    assert losses(PLAIN, "v2", "v1", compression=codec, max_timestamp=900) == paths
 
 
 @pytest.mark.parametrize(("codec", "paths"), [("none", ["records[0].timestamp"]), ("gzip", [])])
