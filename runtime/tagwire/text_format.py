@@ -88,10 +88,13 @@ def printable_json(text: str) -> str:
     """Escape the unprintable characters in JSON text. The JSON value and the line breaks stay the same."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else _json_escape(c) for c in text)
+    lines = text.split("\n")
+    return "\n".join(line if line.isprintable() else "".join(map(_json_escaped, line)) for line in lines)
 
 
-def _json_escape(character: str) -> str:
+def _json_escaped(character: str) -> str:
+    if character.isprintable() or character == "\t":
+        return character
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 

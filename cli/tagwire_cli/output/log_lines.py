@@ -119,7 +119,7 @@ def dump(
         else:
             lines = _batch_text(batch, more, keep, options.template and _in_template(options.template, segment))
         for text in lines:
-            write(text)
+            write(printable_json(text.decode()).encode() if options.as_json else text)
         yield batch.size
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from command import tagwire_result
+from small_logs import write_segment
 
+from tagwire.records import Record, build
 from tagwire.text_format import printable, printable_json
 
 DATA = Path(__file__).parents[2] / "data"
@@ -78,6 +80,15 @@ def test_json_has_the_name_as_it_is(tmp_path: Path) -> None:
     shutil.copytree(next((DATA / "sample_log").glob("orders-0")), folder)
     rows = [json.loads(line) for line in tagwire_result(*with_path("log stat PATH --json", folder)).stdout.splitlines()]
     assert rows and all(row["file"].startswith(str(folder)) for row in rows)
+
+
+@pytest.mark.parametrize("words", ["", "--json", "--json --start-offset 0 --count 1", "--template {headers}"])
+def test_headers_of_records(words: str, tmp_path: Path) -> None:
+    write_segment(tmp_path / "orders-0", build([Record(0, 0, b"k", b"v", ((NAME, b"x"),))]))
+    result = tagwire_result("log", "dump", *words.split(), tmp_path / "orders-0")
+    check(result)
+    if "--json" in words:
+        assert json.loads(result.stdout)["headers"] == [[NAME, "eA=="]]
 
 
 @pytest.mark.parametrize("words", SPECS)
