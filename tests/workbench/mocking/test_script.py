@@ -104,10 +104,11 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("a: !!null abc", [":1:4: expected null, got 'abc'"]),
         ("a: " + "1" * 5000, [f":1:4: '{'1' * 48}'... (5000 characters) is longer than 1000 characters"]),
         ("a: 0x" + "1" * 5000, [f":1:4: '0x{'1' * 46}'... (5002 characters) is longer than 1000 characters"]),
+        ("a: é\n b: \0", [":2:5: the character U+0000 is not allowed; write it as an escape in double quotes"]),
         ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set is not supported"]),
         (
             LAUGHS,
-            [": the script has more than 100000 values; the values of an alias count each time the alias is used"],
+            [":1:8: the script has more than 100000 values; the values of an alias count each time the alias is used"],
         ),
         ("[]", [":1:1: expected an object, got a list"]),
         ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: unknown key 'rule'; did you mean 'rules'?"]),
@@ -129,10 +130,19 @@ def test_files_that_are_not_scripts(tmp_path: Path, text: str, expected: list[st
     assert faults(tmp_path, text) == expected
 
 
-def test_bytes_that_are_not_text(tmp_path: Path) -> None:
-    (tmp_path / "script.yaml").write_bytes(b"rules: \xff\xfe")
-    with pytest.raises(ScriptError, match=r"script\.yaml: .*invalid"):
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"a: \xc3\xa9\nb: \xff\xfe", ":2:4: invalid start byte; save the file as UTF-8"),
+        (b"\xff\xfea\0\n\0b", ":2:1: truncated data; save the file as UTF-8"),
+        (b"[" + b"{}," * 200_000, ":1:300002: the script has more than 100000 values"),
+    ],
+)
+def test_bytes_that_are_not_a_script(tmp_path: Path, data: bytes, expected: str) -> None:
+    (tmp_path / "script.yaml").write_bytes(data)
+    with pytest.raises(ScriptError) as raised:
         read_script(tmp_path / "script.yaml")
+    assert expected in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +178,7 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
         (RULE + "{header: {correlationId: 1}}", ":3:22: ResponseHeader has no field 'correlationId'; did you mean"),
         (RULE + "{fields: {eror_code: 1}}", ":3:33: "),
         (RULE + "{delay: 1e9}", ":3:20: delay: expected a number of seconds from 0 to 86400, got 1000000000.0"),
+        (RULE + "{version: 5}", ":3:22: HeartbeatResponse has no version 5; supported versions are 0-4"),
         (RULE + "{version: 32768}", ":3:22: version: expected a version from 0 to 32767, got 32768"),
         (
             RULE + "{header: {correlation_id: much}}",

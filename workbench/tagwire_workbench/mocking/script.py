@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from tagwire.errors import EncodeError
+from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.frames.registry import Registry
 from tagwire.lazy import required
 from tagwire.message import Message
@@ -192,6 +192,8 @@ class _AnswerMaker:
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
+                if key == "version" and fault not in self.response.VERSIONS:
+                    raise UnsupportedVersionError(self.response.NAME, fault, self.response.VERSIONS)
         if self.raw is not None:
             self._check_bytes(self.raw, (*steps, "raw"))
         for tag, value in self.unknown_tags.items():

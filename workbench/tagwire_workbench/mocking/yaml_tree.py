@@ -46,6 +46,9 @@ _SCALARS: Final = {
     "float": _Scalar("number", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789", float),
 }
 
+_TOO_MANY: Final = (
+    f"the script has more than {count(_MOST_NODES, 'value')}; the values of an alias count each time the alias is used"
+)
 _TOO_DEEP: Final = f"the script has more than {_DEEPEST} levels of nesting"
 
 Steps = tuple[str | int, ...]
@@ -100,15 +103,17 @@ class Tree:
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """A PyYAML loader with the scalars of YAML 1.2 and a limit on nesting."""
+    """A PyYAML loader with the scalars of YAML 1.2, and limits on nesting and on the number of nodes."""
 
-    depth = 0
+    depth = seen = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.depth += 1
-        if self.depth > _DEEPEST:
+        self.seen += index is not None  # None for a key
+        if self.depth > _DEEPEST or self.seen > _MOST_NODES:
             event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem=_TOO_DEEP, problem_mark=event.start_mark)
+            problem = _TOO_DEEP if self.depth > _DEEPEST else _TOO_MANY
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -122,15 +127,12 @@ for _name, _scalar in _SCALARS.items():
 def read_tree(path: Path) -> Tree:
     """Read a YAML file. Raises ScriptError if it is not valid YAML, and OSError if it can't be read."""
     tree = Tree(str(path))
-    data = path.read_bytes()
     try:
-        node = _nodes(data)
+        node = _nodes(_text(path.read_bytes()))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise ScriptError(f"{path}{position}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:  # raised, for example, if the bytes aren't text
-        raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
     tree.data = _Maker(tree).value(node, ())
@@ -138,13 +140,33 @@ def read_tree(path: Path) -> Tree:
     return tree
 
 
-def _nodes(data: bytes) -> Any:
-    loader: Any = _CoreLoader(data)
+def _text(data: bytes) -> str:
+    """Decode a file in UTF-8, or in UTF-16 if it begins with a byte order mark."""
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before, problem = data[: error.start].decode(encoding), f"{error.reason}; save the file as UTF-8"
+    raise _error_after(before, problem)
+
+
+def _nodes(text: str) -> Any:
+    try:
+        loader: Any = _CoreLoader(text)
+    except yaml.reader.ReaderError as error:
+        problem = f"the character U+{error.character:04X} is not allowed; write it as an escape in double quotes"
+        raise _error_after(text[: error.position], problem) from None
     try:
         return loader.get_single_node()
     except (ValueError, OverflowError):  # raised for invalid escapes and %YAML version numbers
         problem = "an invalid number"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
+
+
+def _error_after(text: str, problem: str) -> yaml.MarkedYAMLError:
+    """Return an error at the position after the text, with which the file begins."""
+    line, column = text.count("\n"), len(text) - text.rfind("\n") - 1
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=yaml.Mark("", len(text), line, column, None, 0))
 
 
 class _Maker:
@@ -157,10 +179,7 @@ class _Maker:
         position = self.tree.values[steps] = _position(node)
         self.seen += 1
         if self.seen > _MOST_NODES:
-            raise ScriptError(
-                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}; the values of an alias "
-                "count each time the alias is used"
-            )
+            raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {_TOO_MANY}")
         if node in self.around:
             raise ScriptError(
                 f"{self.tree.file}:{position.line}:{position.column}: this alias refers to a value that contains it"

@@ -13,6 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from tagwire.errors import UnsupportedVersionError
 from tagwire.message.base import Message
 from tagwire.testing.peer.journal import PeerError
 from tagwire.text_format import shown
@@ -257,7 +258,7 @@ class AnswerRule:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
         # Check the faults now, because an answer function is called only when a request arrives.
-        with_faults(None, faults)
+        self._check(with_faults(None, faults))
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]
@@ -292,9 +293,12 @@ class AnswerRule:
         # A class is callable, but the caller meant an instance.
         if callable(answer) and not isinstance(answer, type):
             return
-        message = as_reply(answer).message
+        reply = as_reply(answer)
+        message, version = reply.message, reply.version
         if message is not None and type(message) is not self.response:
             raise PeerError(f"{self}: expected {self.response.__name__} as the response, got {type(message).__name__}")
+        if version is not None and version not in self.response.VERSIONS:
+            raise PeerError(f"{self}: {UnsupportedVersionError(self.response.NAME, version, self.response.VERSIONS)}")
 
     def __repr__(self) -> str:
         return f"on({self.request.NAME})"

@@ -7,7 +7,7 @@ from peer_frames import BEAT, OK, answer, framed
 
 import tagwire_messages as kafka
 from tagwire import Limits, UnknownMessageError
-from tagwire.testing.peer import Close, MockPeer, PeerError, Received, Send
+from tagwire.testing.peer import Close, MockPeer, PeerError, Received, Reply, Send
 from tagwire_messages.api_versions_response import ApiVersion
 
 ASKING = kafka.ApiVersionsRequest(client_software_name="test", client_software_version="1")
@@ -193,6 +193,14 @@ def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer,
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest).reply(answer)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("answer", "faults"), [(OK, {"version": 77}), ([OK, Reply(OK, version=77)], {})])
+def test_versions_that_the_response_does_not_have_are_rejected_immediately(
+    peer: MockPeer, answer: Any, faults: dict[str, Any]
+) -> None:
+    with pytest.raises(PeerError, match="HeartbeatResponse has no version 77; supported versions are 0-4"):
+        peer.on(kafka.HeartbeatRequest).reply(answer, **faults)
 
 
 def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
