@@ -119,8 +119,8 @@ class ParsedSpec:
 
     source: CheckedText
     root: Object | None
-    is_draft: bool
     problems: tuple[Problem, ...]
+    is_draft: bool = False
 
 
 class _SyntaxError(Exception):
@@ -212,21 +212,21 @@ def parse(text: str, *, file: str) -> ParsedSpec:
     source = CheckedText(file, text)
     if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
         message = "the file begins with a byte order mark; save it as UTF-8 without one"
-        return ParsedSpec(source, None, False, (source.problem("TW102", 1, 1, message),))
+        return ParsedSpec(source, None, (source.problem("TW102", 1, 1, message),))
     try:
         root = _parse_tree(source)
     except _SyntaxError as error:
-        return ParsedSpec(source, None, False, (error.problem,))
+        return ParsedSpec(source, None, (error.problem,))
     deep = _too_deep(root)
     if deep is not None:
         message = f"objects and lists are nested more than {MAX_DEPTH} deep here; share structs through commonStructs"
-        return ParsedSpec(source, None, False, (source.problem("TW107", deep.line, deep.column, message),))
+        return ParsedSpec(source, None, (source.problem("TW107", deep.line, deep.column, message),))
     if not isinstance(root, Object):
         message = "a spec is one JSON object, { ... }; this is another kind of value"
-        return ParsedSpec(source, None, False, (source.problem("TW109", root.line, root.column, message),))
+        return ParsedSpec(source, None, (source.problem("TW109", root.line, root.column, message),))
     nodes = [*walk(root)]
     is_draft = any(key in node.members for node in nodes if isinstance(node, Object) for key in DRAFT_KEYS)
-    return ParsedSpec(source, root, is_draft, tuple(_text_problems(source, nodes, is_draft)))
+    return ParsedSpec(source, root, tuple(_text_problems(source, nodes, is_draft)), is_draft)
 
 
 def _syntax_problem(

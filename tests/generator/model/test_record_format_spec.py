@@ -99,7 +99,6 @@ CASES = [
     ("TW006", changed("Records", compression="Attributes")),
     ("TW006", changed("Records.OffsetDelta", deltaOf="FirstOffset")),
     ("TW007", changed("Count", lengthOf="rest", countOf=None)),
-    ("TW007", changed("Records.OffsetDelta", type="bytes", length="rest", deltaOf=None)),
     ("TW008", changed("Records", compression="Attributes.HasStamp")),
     ("TW008", changed("Notes", compression="Attributes.Compression")),
     ("TW009", changed("", discriminator="Count")),
@@ -115,6 +114,13 @@ def test_rule_rejects_invalid_specs(rule: str, text: str) -> None:
     assert result.message is None
     assert rule in [problem.rule for problem in result.problems], result.problems
     assert all(problem.line and problem.column for problem in result.problems)
+
+
+def test_only_the_last_field_takes_the_rest() -> None:
+    text = changed("Records.OffsetDelta", type="bytes", length="rest", deltaOf=None)
+    [problem] = read_spec(text, file="LetterBatch.json").problems
+    assert problem.message == "field OffsetDelta takes the rest of Record, but Value follows it"
+    assert text[problem.column - 1 :].startswith('"rest"')
 
 
 def test_every_rule_is_seen_to_reject() -> None:

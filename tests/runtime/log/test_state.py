@@ -1,4 +1,5 @@
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.log.cluster_state import ClusterState
-from tagwire.log.coordinator_state import KeyedState, merged, share_partitions
+from tagwire.log.coordinator_state import KeyedState, groups, merged, share_partitions
 from tagwire.log.state import entries, state, state_json_text
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, StateMessage, state_text, state_values
 from tagwire.records import Record, build, read_batches
@@ -89,11 +90,22 @@ def test_a_log_in_two_segments_has_the_same_state_but_not_without_the_first(copy
 
 
 def test_groups_and_their_offsets(logs: Path) -> None:
-    groups = state_of(logs / "kafka0.9" / "__consumer_offsets-0")["groups"]
-    assert {name: len(group["offsets"]) for name, group in groups.items()} == {"alpha-b0.9-okp9": 40}
+    old = state_of(logs / "kafka0.9" / "__consumer_offsets-0")["groups"]
+    assert {name: len(group["offsets"]) for name, group in old.items()} == {"alpha-b0.9-okp9": 40}
     new = state_of(logs / "kafka4" / "__consumer_offsets-1")["groups"]
     assert all("offsets" in group for group in new.values())
     assert all("pendingOffsets" not in group for group in new.values())
+
+
+@pytest.mark.parametrize(("protocol", "topics"), [("consumer", ["t"]), ("connect", None)])
+def test_subscriptions_of_classic_consumers_are_decoded(protocol: str, topics: list[str] | None) -> None:
+    subscription = b"\0\1" + messages.ConsumerProtocolSubscription(topics=["t"]).encode(1)
+    member = messages.group_metadata_value.MemberMetadata(member_id="m", subscription=subscription)
+    value = messages.GroupMetadataValue(protocol_type=protocol, members=[member])
+    entry = Entry("GroupMetadata", messages.GroupMetadataKey(group="g"), value, 3)
+    [shown] = state_values(groups([entry], [], messages.registry))["g"]["GroupMetadata"]["members"]
+    assert (shown["subscription"]["topics"] if topics else None) == topics
+    assert topics or b64decode(shown["subscription"]) == subscription
 
 
 def test_transactions_and_shares(logs: Path) -> None:
