@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from build_package import build_package
 
 from tagwire.message.engines import python_serializer
@@ -30,3 +31,11 @@ def test_only_bytes_are_views_of_the_input(tmp_path: Path, own_modules: None) ->
     for views, kind in ((False, bytes), (True, memoryview)):
         found = serializer.decode(data, views=views)
         assert (type(found.a), found.a, found.b) == (kind, b"ab", "cd")
+
+
+@pytest.mark.parametrize("value", [(), []])
+def test_empty_arrays_are_equal_to_the_default(tmp_path: Path, own_modules: None, value: Any) -> None:
+    cls, serializer = generated(tmp_path, {"type": "[]int8", "tag": 0, "taggedVersions": "0+"})
+    message = cls()
+    message.a = value
+    assert serializer.encode(message) == b"\0"
