@@ -1,6 +1,7 @@
 """Helpers for tests of writing: write logs with `kafka_log`, but without Spark, and read them."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,34 @@ def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) 
     except PipelineError:
         writer.abort([])
         raise
+
+
+def commit_or_abort(writer: LogWriter, messages: list[Any]) -> None:
+    """Commit a write, or abort it if it is rejected, as Spark does."""
+    try:
+        writer.commit(messages)
+    except PipelineError:
+        writer.abort(messages)
+        raise
+
+
+def at_once(*calls: Callable[[], object]) -> list[str]:
+    """Make calls in concurrent threads. Return the error conditions (such as KAFKA_LOG_EXISTS) of the failed calls."""
+    start, found = threading.Barrier(len(calls)), []
+
+    def run(call: Callable[[], object]) -> None:
+        start.wait(30)
+        try:
+            call()
+        except PipelineError as error:
+            found.append(error.condition)
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in calls]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    return found
 
 
 def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:

@@ -23,3 +23,10 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Bucket]":
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send the requests of each process one after another, so that the order of all requests is the same each time."""
     monkeypatch.setattr("tagwire_spark.files.store._AT_ONCE", 1)
+
+
+@pytest.fixture
+def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let writers work as on a file system without locks, and not wait for each other."""
+    monkeypatch.setattr("tagwire_spark.files.local_commit.file_locks", lambda: None)
+    monkeypatch.setattr("tagwire_spark.files.commit._PATIENCE", 0)

@@ -3,9 +3,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from shutil import copytree, rmtree
 from types import SimpleNamespace
@@ -17,11 +17,10 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
-from written_logs import arrow_rows, columns, files, job, offsets, problems, save, table
+from written_logs import arrow_rows, at_once, columns, commit_or_abort, files, job, offsets, problems, save, table
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, local_commit
-from tagwire_spark.files.commit_folder import DONE, manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import listing, splits
@@ -288,22 +287,7 @@ def test_one_of_many_writers_without_locks_commits(tmp_path: Path) -> None:
         job(root, table(("t", 0, 0, None, b"v")))
         writers = [LogWriter(log_target({"path": str(root)}), overwrite=False) for _ in range(3)]
         staged = [[each.write(iter(table(("t", 0, 1, None, b"%d" % n))))] for n, each in enumerate(writers)]
-        start = threading.Barrier(len(writers))
-        rejected: list[str] = []
-
-        def commits(writer: LogWriter, messages: list[Staged], start: Any = start, rejected: Any = rejected) -> None:
-            start.wait(30)
-            try:
-                writer.commit(messages)
-            except PipelineError as error:
-                writer.abort(messages)
-                rejected.append(error.condition)
-
-        threads = [threading.Thread(target=commits, args=each) for each in zip(writers, staged, strict=True)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
+        rejected = at_once(*(partial(commit_or_abort, *each) for each in zip(writers, staged, strict=True)))
         assert rejected == ["KAFKA_LOG_EXISTS"] * 2 and offsets(root) == {"t-0": [0, 1]}
 
 
@@ -320,93 +304,6 @@ def test_read_interrupted_by_a_commit_lists_again(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(splits, "partitions_of", found)
     assert read_offsets(root) == AFTER
-
-
-def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write must be rejected if the file system has no hard links, because two commits could then collide."""
-
-    def link(*_: Any) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(Path, "hardlink_to", link)
-    with pytest.raises(
-        PipelineError,
-        match=r"KAFKA_LOG_WRITE_FAILED.*hard links, which .* does not support \(Operation not permitted\)",
-    ):
-        LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
-    assert not list(tmp_path.iterdir())
-
-
-def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:
-    job(root, table(("t", 0, 0, None, b"v"), ("u", 0, 0, None, b"v")))
-    writer = LogWriter(log_target({"path": str(root)}), overwrite=overwrite)
-    tasks = [table((name, 0, 1, None, b"w")) for name in ("t", "u", "w")]
-    return writer, [writer.write(iter(each)) for each in tasks]
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize(("block", "text"), [
-    (lambda root: (root / "w-0").write_text("a file"), "w-0 can't be written: expected a folder, got a file"),
-    (lambda root: (root / "w-0" / f"{1:020}.log").mkdir(parents=True), "written: expected a file, got a folder"),
-    (lambda root: rmtree(next(root.glob(".tagwire-*"))), "No such file"),
-])  # fmt: skip
-def test_files_that_can_not_be_moved_are_found_before_the_commit(
-    tmp_path: Path, block: Any, text: str, overwrite: bool
-) -> None:
-    writer, staged = blocked(tmp_path, overwrite)
-    before = read_offsets(tmp_path)
-    block(tmp_path)
-    with pytest.raises(PipelineError, match=f"KAFKA_LOG_WRITE_FAILED.*{text}"):
-        writer.commit(staged)
-    writer.abort([*staged])
-    assert not list(tmp_path.glob(".*"))
-    assert {name: each for name, each in read_offsets(tmp_path).items() if each} == before
-
-
-def hidden(root: Path) -> list[str]:
-    return [each.name for each in root.glob(".*")]
-
-
-def seen_files(root: Path) -> dict[str, bytes]:
-    return {name: data for name, data in files(root).items() if not name.startswith(".")}
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_commit_that_fails_at_any_step_is_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
-) -> None:
-    """If a disk operation fails after the manifest exists, the commit must be undone or carried out completely."""
-    replace, failed = Path.replace, 0
-    for steps in range(60):
-        root = tmp_path / str(steps)
-        writer, staged = blocked(root, overwrite)
-        before, left, is_moving = seen_files(root), [steps], []
-
-        def step(self: Path, target: Any, left: Any = left) -> Path:
-            left[0] -= 1
-            if left[0] == -1:
-                raise OSError(errno.EIO, "Input/output error", str(self))
-            return replace(self, target)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "replace", step)
-            try:
-                writer.commit(staged)
-            except PipelineError as error:
-                assert "Input/output error" in str(error)
-                is_moving.append(error)
-        if not is_moving:
-            break
-        failed += 1
-        writer.abort([*staged])
-        assert read_offsets(root) == {"t-0": [0], "u-0": [0]}
-        assert seen_files(root) == before and hidden(root) == [manifest_name(2)]  # keeps other writers from this number
-        job(root, table(("t", 0, 1, None, b"again")))
-    else:
-        pytest.fail("a commit never came to its end")
-    assert failed >= 9
-    assert read_offsets(root) == ({name: [1] for name in ("t-0", "u-0", "w-0")} if overwrite else
-                                  {"t-0": [0, 1], "u-0": [0, 1], "w-0": [1]})  # fmt: skip
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -447,25 +344,6 @@ def test_error_names_the_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             writer.commit(staged)
     writer.abort([*staged])
     assert not list(tmp_path.iterdir())
-
-
-def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
-    job(tmp_path, table(("t", 0, b"v", 0), schema=schema))
-    before, replace = seen_files(tmp_path), Path.replace
-
-    def step(self: Path, target: Any) -> Path:
-        if Path(target).name == DONE:
-            raise OSError(errno.EIO, "Input/output error", str(self))
-        return replace(self, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", step)
-        with pytest.raises(PipelineError, match="Input/output error"):
-            job(tmp_path, table(("t", 1, b"v", 4), schema=schema))
-    assert seen_files(tmp_path) == before and hidden(tmp_path) == [manifest_name(2)]
-    job(tmp_path, table(("t", 1, b"v", 4), schema=schema))
-    assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n4 1\n"
 
 
 def test_job_is_abandoned_with_a_locked_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -520,19 +398,3 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
         patch.setattr(os, "scandir", scanned)
         writer.commit(staged)
     assert not waiting and read_offsets(root) == AFTER and not list(root.glob(".*"))
-
-
-@pytest.mark.parametrize("number", [errno.EEXIST, errno.EIO], ids=["tried again", "given up"])
-def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Check that a commit succeeds if its link was created, but an error is reported because the reply was lost."""
-    root, writer, staged = written(tmp_path)
-    link = Path.hardlink_to
-
-    def linked(self: Path, target: Path) -> None:
-        link(self, target)
-        if self.suffix == ".json":
-            raise OSError(number, os.strerror(number), str(self))
-
-    monkeypatch.setattr(Path, "hardlink_to", linked)
-    writer.commit(staged)
-    assert offsets(root) == AFTER and not list(root.glob(".*"))

@@ -1,8 +1,10 @@
 import errno
+import os
 import random
 import shutil
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
-from written_logs import arrow_rows, columns, job, table
+from local_writes import AFTER, BEFORE, COLUMNS, begun, is_clean, rows, staged
+from written_logs import at_once, job, table
 
 from tagwire.log import whole_folder
 from tagwire_spark import PipelineError
@@ -19,46 +22,9 @@ from tagwire_spark.files.commit_folder import manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.files.store import NO_OPTIONS
 from tagwire_spark.log_write import existing_log
-from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
-from tagwire_spark.log_write.target import log_target
+from tagwire_spark.log_write.driver import _Commit
 
-pytestmark = pytest.mark.spark
-
-COLUMNS = columns("topic string, partition int, value binary")
-BEFORE = {"t-0": [b"old"]}
-AFTER = {"t-0": [b"old", b"new"], "u-0": [b"new"]}
-
-
-@pytest.fixture(autouse=True)
-def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_commit, "file_locks", lambda: None)
-    monkeypatch.setattr(commit, "_PATIENCE", 0)
-
-
-def staged(
-    root: Path, value: bytes = b"new", topics: str = "tu", *, overwrite: bool = False
-) -> tuple[LogWriter, list[Staged]]:
-    """Write rows, but don't commit them. By default, append to partition t-0, and create partition u-0."""
-    writer = LogWriter(log_target({"path": str(root)}), overwrite=overwrite)
-    return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
-
-
-def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
-    job(root, table(("t", 0, b"old"), schema=COLUMNS))
-    return staged(root)
-
-
-def rows(root: Path) -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = {}
-    for batch in arrow_rows(root):
-        for row in batch.to_pylist():
-            found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row["value"])
-    return found
-
-
-def is_clean(root: Path, *names: str) -> bool:
-    """Return whether a folder has no hidden files but these."""
-    return sorted(each.name for each in root.glob(".*")) == sorted(names)
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("neither_locks_nor_patience")]
 
 
 def carried_out_by_another(root: Path) -> None:
@@ -332,23 +298,6 @@ def test_segment_is_not_renumbered_twice(tmp_path: Path, monkeypatch: pytest.Mon
     assert rows(tmp_path) == {"t-0": [b"old", b"second", b"other"]}
 
 
-def test_two_failures_while_a_commit_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a writer can't find out whether its commit was undone, the error must say that the rows may still appear."""
-    writer, messages = begun(tmp_path)
-    failed = list[Path]()
-
-    def fails(path: Path, *_: Any) -> None:
-        failed.append(path)
-        raise OSError(errno.EIO, "Input/output error", str(path))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(local_moves, "_rename", fails)
-        patch.setattr(local_moves, "is_undone", fails)
-        with pytest.raises(PipelineError, match=r"Input/output error.*check whether they exist"):
-            writer.commit(messages)
-    assert len(failed) == 2 and rows(tmp_path) == AFTER and is_clean(tmp_path)
-
-
 @pytest.mark.parametrize("name", ["pending", "done"])
 def test_folder_that_can_not_be_read_during_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     writer, messages = begun(tmp_path)
@@ -367,47 +316,35 @@ def test_folder_that_can_not_be_read_during_a_write(tmp_path: Path, monkeypatch:
     assert rows(tmp_path) == BEFORE and is_clean(tmp_path)
 
 
-def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a process dies while it rolls back a commit, the next reader must complete the rollback without an error."""
+def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write must be rejected if the file system has no hard links, because two commits could then collide."""
+
+    def link(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", link)
+    with pytest.raises(
+        PipelineError,
+        match=r"KAFKA_LOG_WRITE_FAILED.*hard links, which .* does not support \(Operation not permitted\)",
+    ):
+        staged(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [errno.EEXIST, errno.EIO], ids=["tried again", "given up"])
+def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Check that a commit succeeds if its link was created, but an error is reported because the reply was lost."""
     writer, messages = begun(tmp_path)
-    rename, seen = Path.replace, []
+    link = Path.hardlink_to
 
-    def fails(path: Path, target: Any) -> Any:
-        seen.append(path)
-        if len(seen) == 3:
-            raise OSError(errno.EIO, "Input/output error", str(path))
-        if len(seen) == 5:
-            raise SystemExit
-        return rename(path, target)
+    def linked(self: Path, target: Path) -> None:
+        link(self, target)
+        if self.suffix == ".json":
+            raise OSError(number, os.strerror(number), str(self))
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fails)
-        with pytest.raises(SystemExit):
-            writer.commit(messages)
-    assert LocalFolder(str(tmp_path)).pending() == [2]
-    assert rows(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
-
-
-def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writer, messages = begun(tmp_path)
-    rename, seen = Path.replace, []
-
-    def fails(path: Path, target: Any) -> Any:
-        seen.append(path)
-        if len(seen) in (3, 5):
-            raise OSError(errno.EIO, "Input/output error", str(path))
-        return rename(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fails)
-        with pytest.raises(
-            PipelineError, match=r"Input/output error\. The write is not committed, but .* removes them"
-        ):
-            writer.commit(messages)
-    writer.abort(messages)
-    assert rows(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
+    monkeypatch.setattr(Path, "hardlink_to", linked)
+    writer.commit(messages)
+    assert rows(tmp_path) == AFTER and is_clean(tmp_path)
 
 
 @pytest.mark.thorough
@@ -416,7 +353,7 @@ def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest
     """Despite disk errors, a write that reports success must be complete, and a write that fails must leave no rows."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
-    start, outcomes, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)
+    outcomes, replace, chance = dict[bytes, str](), Path.replace, random.Random(seed)
 
     def failing(path: Path, target: Any) -> Any:
         if chance.random() < 0.05:
@@ -425,7 +362,6 @@ def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest
 
     def commits(number: int) -> None:
         writer, messages = writers[number]
-        start.wait(30)
         try:
             writer.commit(messages)
             outcomes[b"%d" % number] = "is committed"
@@ -435,11 +371,7 @@ def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", failing)
-        threads = [threading.Thread(target=commits, args=(number,)) for number in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
+        at_once(*(partial(commits, number) for number in range(3)))
     found = rows(tmp_path)
     there = {*found["t-0"]} - {b"old"}
     assert len(outcomes) == 3 and len(found["t-0"]) == len(there) + 1

@@ -1,7 +1,5 @@
 """Commits to object storage while other processes read, write, carry out the same commit, or undo it."""
 
-import threading
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -20,6 +18,7 @@ from bucket_writes import (
     values,
 )
 from object_storage import ConditionalFileSystem
+from written_logs import at_once, commit_or_abort
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
@@ -28,25 +27,6 @@ from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogWriter, Staged
 
 pytestmark = pytest.mark.spark
-
-
-def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Make calls in concurrent threads. Return the error conditions (such as KAFKA_LOG_EXISTS) of the failed calls."""
-    start, found = threading.Barrier(len(calls)), []
-
-    def run(call: Callable[[], object]) -> None:
-        start.wait(30)
-        try:
-            call()
-        except PipelineError as error:
-            found.append(error.condition)
-
-    threads = [threading.Thread(target=run, args=(each,)) for each in calls]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(60)
-    return found
 
 
 @pytest.mark.parametrize("has_offsets", [False, True])
@@ -63,14 +43,7 @@ def test_concurrent_writers(
         tasks = [rows("t", 1, b"%d" % n) if has_offsets else values(b"%d" % n) for n in range(3)]
         staged = [[writer.write(iter(task))] for writer, task in zip(writers, tasks, strict=True)]
 
-        def commits(n: int, writers: Any = writers, staged: Any = staged) -> None:
-            try:
-                writers[n].commit(staged[n])
-            except PipelineError:
-                writers[n].abort(staged[n])
-                raise
-
-        rejected = at_once(*(partial(commits, n) for n in range(3)))
+        rejected = at_once(*(partial(commit_or_abort, *each) for each in zip(writers, staged, strict=True)))
         found = bucket.read(url)["t-0"]
         assert found[0] == b"a" and len(found) == 4 - len(rejected) and bucket.hidden(url) == []
         assert rejected == (["KAFKA_LOG_EXISTS"] * 2 if has_offsets else [])
