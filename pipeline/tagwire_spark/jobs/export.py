@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import LogPathError, Partition
-from tagwire.log.errors import unreadable
+from tagwire.log.errors import is_file, is_folder, unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.files.storage import Location
 from tagwire_spark.files.store import StorageOptions, is_remote
@@ -168,11 +168,11 @@ def _walk(folder: Path, parents: tuple[Path, ...] = ()) -> Iterator[tuple[Path, 
     except OSError as error:
         raise unreadable(folder, error) from None
     for path in below:
-        if not path.is_dir() and not path.is_file():
+        if not is_folder(path) and not is_file(path):
             raise LogPathError(f"{path} can't be exported, because it is neither a file nor a folder")
-    yield folder, [path for path in below if path.is_file()]
+    yield folder, [path for path in below if is_file(path)]
     for path in below:
-        if path.is_dir():
+        if is_folder(path):
             yield from _walk(path, (*parents, real))
 
 

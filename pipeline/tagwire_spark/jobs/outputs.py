@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
-from tagwire.log.errors import not_written
+from tagwire.log.errors import is_file, not_written
 from tagwire.log.whole_folder import claimed, publish
 from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files import commit
@@ -47,7 +47,7 @@ def _begin_upload(url: str, storage: StorageOptions) -> Job:
 
 def _upload(spark: SparkSession, folder: Path, job: Job) -> None:
     """Upload all files of `folder`, and commit them. Raises LogPathError or PipelineError if this fails."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [path for path in sorted(folder.rglob("*")) if is_file(path)]
     files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
     names = [path.relative_to(folder).as_posix() for path in files]
     units = [[str(path), name] for path, name in zip(files, names, strict=True)]

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
-from tagwire.log.errors import LogReadError
+from tagwire.log.errors import LogReadError, is_file
 from tagwire.log.whole_folder import on_disk
 from tagwire.records import Record
 from tagwire.records.moving import BatchHeader, rebuilt
@@ -90,7 +90,7 @@ def import_logs(
 
 def _files_of(part: ExportedFiles, source: Location) -> Iterator[Path]:
     for name in (f"{EXACT}/{part.name}", part.rows):
-        if name is not None and (path := source.local / name).is_file():
+        if name is not None and is_file(path := source.local / name):
             yield path
 
 

@@ -13,6 +13,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from tagwire.log import Partition
 from tagwire.log.directory import partition_folders
+from tagwire.log.errors import is_file
 from tagwire.log.file_bytes import file_status
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError
@@ -93,7 +94,7 @@ def check_found(path: str, found: Sequence[Location]) -> None:
     """
     names: list[str] = []
     for location in found:
-        if location.local.is_file() or (location.local / DONE).exists():
+        if location.local.is_file() or is_file(location.local / DONE):
             return
         if any(each.segments for each in partitions_of(location, LogQuery(()), folders_of(location))):
             return
@@ -123,7 +124,7 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """
     roots = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for root in roots for folder in _counted_folders(root)}
-    return keys if keys or not any((root / DONE).exists() for root in roots) else None
+    return keys if keys or not any(is_file(root / DONE) for root in roots) else None
 
 
 def _counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.log import Partition, Segment
 from tagwire.log.damage import Damage, Found, pieces
-from tagwire.log.errors import LogError, LogPathError, log_error
+from tagwire.log.errors import LogError, LogPathError, is_file, log_error
 from tagwire.log.indexes import TimeIndex
 from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, Scan
@@ -106,7 +106,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
     Raises LogError or PipelineError if a checkpoint file or `_SUCCESS` can't be read.
     """
     location.bring_above(partition.path, DONE)
-    return partition.is_compacted or (partition.path.absolute().parent / DONE).is_file()
+    return partition.is_compacted or is_file(partition.path.absolute().parent / DONE)
 
 
 def has_gaps(scan: Scan) -> bool:

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from tagwire.errors import TagwireError
 from tagwire.log.checkpoints import EpochStart
+from tagwire.log.errors import is_file
 from tagwire.log.names import segment_file
 from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.commit import (
@@ -273,7 +274,7 @@ class _Commit:
             with self._existing(name).partition() as partition:
                 if partition is not None:
                     known = partition.leader_epochs
-                    replaced = [target] if (partition.path / _EPOCHS).is_file() else []
+                    replaced = [target] if is_file(partition.path / _EPOCHS) else []
         new = list(known)
         for start in began:
             if not new or start.epoch > new[-1].epoch:

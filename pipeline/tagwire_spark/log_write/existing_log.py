@@ -13,6 +13,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import Partition
 from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
 from tagwire.log.directory import is_partition
+from tagwire.log.errors import is_file, is_folder
 from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import rejection
 from tagwire_spark.files.storage import folder_location
@@ -86,10 +87,10 @@ def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, oth
 def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:
     partitions = set(written)
     for path in sorted(root.iterdir()):
-        if path.is_dir() and not path.name.startswith(".") and is_partition(path):
+        if is_folder(path) and not path.name.startswith(".") and is_partition(path):
             if path.name in partitions or others:
                 kept = _KEPT if path.name in partitions else ()
-                files = sorted(each for each in path.iterdir() if each.is_file() and each.name not in kept)
+                files = sorted(each for each in path.iterdir() if is_file(each) and each.name not in kept)
                 yield from (f"{path.name}/{each.name}" for each in files)
         elif others and path.name.endswith("-checkpoint"):
             yield path.name

@@ -17,7 +17,7 @@ from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen, is_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
-from tagwire.log.errors import unwritable
+from tagwire.log.errors import is_file, is_folder, unwritable
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rebatching import BatchSize, LossReport, Piece, as_they_are, rebatched
@@ -281,7 +281,7 @@ def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producer
 
 def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
     names: dict[str, Path] = {}
-    for path in (each for folder in folders for each in sorted(folder.iterdir()) if each.is_file()):
+    for path in (each for folder in folders for each in sorted(folder.iterdir()) if is_file(each)):
         names.setdefault(path.name, path)
     for name, first in names.items():
         if name.endswith("-offset-checkpoint"):
@@ -296,23 +296,23 @@ def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
 
     For each partition, use the offset from the folder that contains the partition.
     """
-    paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
+    paths = [path for folder in (target, *folders) if is_file(path := folder / name)]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)
         return
     joined: dict[TopicPartition, int] = {}
     for path in paths:
         for each, offset in read_offsets(path).items():
-            if each not in joined or (path.parent / f"{each.topic}-{each.partition}").is_dir():
+            if each not in joined or is_folder(path.parent / f"{each.topic}-{each.partition}"):
                 joined[each] = offset
     write_offsets(target / name, joined)
 
 
 def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) -> None:
-    if not keeps_producers or not all((folder / _CLEAN).is_file() for folder in folders):
+    if not keeps_producers or not all(is_file(folder / _CLEAN) for folder in folders):
         (target / _CLEAN).unlink(missing_ok=True)
         return
-    logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
+    logs = (each.name for each in target.iterdir() if partition_name(each) and is_folder(each))
     # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`.
-    if all(any((folder / name).is_dir() for folder in folders) for name in logs):
+    if all(any(is_folder(folder / name) for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

@@ -92,7 +92,7 @@ class LogDirectory:
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """The folder's partitions, in name order."""
-        folders = sorted(each for each in self.path.iterdir() if each.is_dir() and is_partition(each))
+        folders = sorted(each for each in self.path.iterdir() if is_folder(each) and is_partition(each))
         return tuple(map(Partition, folders))
 
     @property
@@ -104,7 +104,7 @@ class LogDirectory:
     @property
     def was_stopped_cleanly(self) -> bool:
         """Whether the broker shut down cleanly. If it didn't, the last batches of a log may be missing."""
-        return (self.path / ".kafka_cleanshutdown").exists()
+        return is_file(self.path / ".kafka_cleanshutdown")
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:

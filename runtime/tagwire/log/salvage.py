@@ -18,7 +18,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import RELATIVE_OFFSETS, BatchRules, OpenTransactions
 from tagwire.log.checkpoints import EpochStart, leader_epoch_problems, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems
+from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
 from tagwire.log.partition import Partition, read_steadily, with_next
 from tagwire.log.scan import Scan
@@ -194,9 +194,9 @@ class _Salvage:
 
         A copy is better, because it also lists epochs in which no batch was written.
         """
-        if not path.is_file():
-            return
         try:
+            if not is_file(path):
+                return
             known = [] if leader_epoch_problems(path) else read_leader_epochs(path)
         except (LogError, LogPathError):
             known = []
@@ -212,12 +212,11 @@ class _Salvage:
         (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _copy(self, path: Path) -> None:
-        if path.is_file():
-            try:
-                read_properties(path)
-            except (LogError, LogPathError):
-                return
-            shutil.copyfile(path, self.folder / path.name)
+        try:
+            read_properties(path)
+        except (LogError, LogPathError):
+            return
+        shutil.copyfile(path, self.folder / path.name)
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:

@@ -25,7 +25,7 @@ from tagwire.log.checkpoints import (
     read_properties,
 )
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems
+from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
 from tagwire.log.indexes import (
     AbortedTransaction,
@@ -103,7 +103,7 @@ def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | No
 def verify_directory_files(directory: Path) -> Iterator[FileReport]:
     """Check the checkpoints and properties in a log folder, if there are any."""
     for name, read in _FILES.items():
-        if (path := directory / name).is_file():
+        if is_file(path := directory / name):
             yield _report(path, read)
 
 

@@ -189,6 +189,17 @@ def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) 
     assert not (saved_folder / "partition.metadata").exists() and not (saved_folder / snapshot.name).exists()
 
 
+def test_epochs_that_cannot_be_read_are_rebuilt(
+    broken_status: Callable[[Path], None], copy_of: CopyOf, tmp_path: Path
+) -> None:
+    """An unreadable file is not a missing file, although `Path.is_file` treats both alike since Python 3.14."""
+    folder = copy_of("kafka4/__cluster_metadata-0")
+    epochs = folder / "leader-epoch-checkpoint"
+    broken_status(epochs)
+    list(salvage(log.Partition(folder), tmp_path / "saved"))
+    assert (tmp_path / "saved" / folder.name / epochs.name).read_text().split()[2:] == epochs.read_text().split()[2:]
+
+
 def test_rebuilt_epochs_ascend(tmp_path: Path) -> None:
     folder = tmp_path / "alpha-0"
     batches = []

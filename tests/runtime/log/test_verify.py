@@ -1,3 +1,5 @@
+import errno
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +8,7 @@ from zlib import crc32
 import pytest
 
 from tagwire import log
+from tagwire.log.errors import LogReadError
 from tagwire.log.verify import FileReport, verify_directory_files, verify_partition, verify_segment
 from tagwire.records import BatchBuilder, Record, build
 
@@ -176,6 +179,20 @@ def test_a_time_index_entry_before_the_previous_one(tmp_path: Path) -> None:
     (tmp_path / f"{FIRST}.timeindex").write_bytes(struct.pack(">qiqi", 400, 5, 300, 6))
     messages = [found.message for report in verify_partition(log.Partition(tmp_path)) for found in report.problems]
     assert "timestamp 300 for offset 6 follows 400 for offset 5" in messages
+
+
+def test_unreadable_files_of_a_log_folder_are_not_missing(
+    broken_status: Callable[[Path], None], tmp_path: Path
+) -> None:
+    for read, name in (
+        (lambda: list(verify_directory_files(tmp_path)), "meta.properties"),
+        (lambda: log.LogDirectory(tmp_path).was_stopped_cleanly, ".kafka_cleanshutdown"),
+        (lambda: log.LogDirectory(tmp_path).partitions, "alpha-0"),
+    ):
+        (tmp_path / name).touch()
+        broken_status(tmp_path / name)
+        with pytest.raises(LogReadError, match=f"{name} can't be read: {os.strerror(errno.EIO)}"):
+            read()
 
 
 def test_every_rule_has_a_test() -> None:

@@ -55,6 +55,7 @@ JOBS: dict[str, Callable[[Path, Path], Any]] = {
     *((job, call, "logs") for job in ("convert", "export", "whatif") for call in ("scandir", "stat")),
     *((job, "scandir", "logs/t-0") for job in ("convert", "export", "whatif")),
     ("convert", "copyfile", f"logs/t-0/{SMALL}"), ("convert", "copyfile", "logs/cleaner-offset-checkpoint"),
+    ("convert", "stat", "logs/cleaner-offset-checkpoint"),
     ("export", "stat", f"logs/t-0/{SMALL}"), ("export", "stat", "logs/cleaner-offset-checkpoint"),
     ("import", "open", "exported/_export.json"), ("import", "open", "exported/_exact/part-00000"),
     ("import", "scandir", "exported"), ("import", "stat", "exported"),
