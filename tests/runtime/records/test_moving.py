@@ -95,14 +95,9 @@ def test_facts_of_records() -> None:
 def test_batches_that_native_code_does_not_move() -> None:
     record = Record(0, 1, b"k", b"v")
     backwards = build([Record(4, 1, b"a", b"b"), Record(4, 1, b"a", b"b")], "v2")
-    for batch in (
-        build([record], "v1"),
-        build([record], "v3"),
-        build([record], "kip82-str"),
-        build([], "v2"),
-        backwards,
-    ):
-        assert movable(batch) is None
+    with_attributes = build([record.replace(attributes=3)], "v3")
+    others = [build([record], name) for name in ("v1", "v3", "kip82-str")]
+    assert [movable(each) for each in (*others, with_attributes, build([], "v2"), backwards)] == [None] * 6
     unreachable = movable(build([Record(0, 1, b"k", b"v"), Record(1, 1, b"k", b"v")], "v2"))
     assert unreachable is not None
     unreachable.move(new_run(7, None))
