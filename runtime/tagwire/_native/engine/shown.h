@@ -28,17 +28,29 @@ static int tw_show_struct(tw_showing *s, const tw_data_class *c, PyObject *objec
     return failed || PyList_Append(s->strings, s->closing) < 0 ? -1 : 0;
 }
 
+/* Return whether a tuple might contain itself, which it can't if all its elements are ints and strings. */
+static int tw_may_contain_itself(PyObject *tuple)
+{
+    for (Py_ssize_t index = 0, size = TW_TUPLE_SIZE(tuple); index < size; index++) {
+        PyObject *value = TW_TUPLE_GET(tuple, index);
+        if (!PyLong_CheckExact(value) && !PyUnicode_CheckExact(value))
+            return 1;
+    }
+    return 0;
+}
+
 static int tw_show_tuple(tw_showing *s, PyObject *tuple)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(tuple);
-    int failed, inside = Py_ReprEnter(tuple);
+    int failed, is_guarded = tw_may_contain_itself(tuple), inside = is_guarded ? Py_ReprEnter(tuple) : 0;
     if (inside)
         return inside < 0 ? -1 : PyList_Append(s->strings, s->itself);
     failed = PyList_Append(s->strings, s->opening);
     for (Py_ssize_t index = 0; !failed && index < size; index++)
         failed = (index && PyList_Append(s->strings, s->comma) < 0) || tw_show(s, TW_TUPLE_GET(tuple, index)) < 0;
     failed = failed || PyList_Append(s->strings, size == 1 ? s->lonely : s->closing) < 0;
-    Py_ReprLeave(tuple);
+    if (is_guarded)
+        Py_ReprLeave(tuple);
     return failed ? -1 : 0;
 }
 
