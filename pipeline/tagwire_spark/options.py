@@ -100,5 +100,5 @@ class Options:
     def json(self, name: str) -> Any:
         try:
             return json.loads(self.text(name))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise invalid(f"Option {name} is not valid JSON: {error}.") from None

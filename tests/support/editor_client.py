@@ -52,6 +52,10 @@ class Editor:
         params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
         return params
 
+    def unread(self, method: str) -> list[dict[str, Any]]:
+        """Return the notifications of this method that have been received, but not read yet."""
+        return [message["params"] for message in self._kept if message.get("method") == method]
+
     def open(self, path: Path, text: str | None = None) -> str:
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text

@@ -98,6 +98,13 @@ def test_problems_while_typing(client: Editor, uri: str) -> None:
     client.diagnostics(uri)
 
 
+def test_a_change_without_content(client: Editor, uri: str) -> None:
+    client.tell("textDocument/didChange", {"textDocument": {"uri": uri, "version": 9}, "contentChanges": []})
+    client.type(uri, "{")
+    client.diagnostics(uri, "TW103")
+    assert client.unread("window/showMessage") == []
+
+
 def test_rules_about_the_set_while_typing(client: Editor, uri: str) -> None:
     other = uri.replace("Request", "Response")
     client.type(uri, REQUEST.replace("12", "13"))

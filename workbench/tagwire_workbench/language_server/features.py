@@ -111,7 +111,8 @@ async def _did_open(ls: SpecServer, params: types.DidOpenTextDocumentParams) -> 
 
 
 async def _did_change(ls: SpecServer, params: types.DidChangeTextDocumentParams) -> None:
-    ls.opened(params.text_document.uri, params.content_changes[-1].text)
+    for change in params.content_changes[-1:]:  # the list may be empty
+        ls.opened(params.text_document.uri, change.text)
     await ls.check_set_soon(params.text_document.uri)
 
 
