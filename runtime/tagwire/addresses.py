@@ -31,9 +31,10 @@ class Address(NamedTuple):
     def parse(cls, text: str, host: str = "") -> Address:
         """Parse `HOST:PORT`. If `host` is given, `text` may be just a port. Raises AddressError for invalid text."""
         name, colon, number = text.rpartition(":")
+        is_closed = name.startswith("[") == name.endswith("]")
         name = name.removeprefix("[").removesuffix("]") if colon else host
         port = whole_number(number)
-        if not name or port is None or port not in _PORTS:
+        if not name or not is_closed or port is None or port not in _PORTS:
             expected = "PORT or HOST:PORT" if host else "HOST:PORT"
             raise AddressError(f"expected an address {expected} with a port up to 65535, got {shown(text)}")
         if not is_host(name):

@@ -153,7 +153,7 @@ def test_peer_that_does_not_exist(driver: Any) -> None:
         driver(address)
 
 
-@pytest.mark.parametrize("address", ["localhost", ("localhost", "x"), ("localhost",), 5, None])
+@pytest.mark.parametrize("address", ["localhost", "[::1", "::1]:9092", ("localhost", "x"), ("localhost",), 5, None])
 def test_a_value_that_is_not_an_address(address: Any) -> None:
     with pytest.raises(AddressError, match="expected an address HOST:PORT"):
         tagwire.connect(address, messages.registry)
