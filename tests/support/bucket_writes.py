@@ -9,6 +9,7 @@ import pytest
 from object_storage import ConditionalFileSystem
 from written_logs import arrow_rows, columns, job, table
 
+from tagwire_spark import PipelineError
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.log_write.driver import LogWriter, Staged
 from tagwire_spark.log_write.target import log_target
@@ -87,6 +88,11 @@ def from_request(first: int) -> Callable[[int, str], bool]:
     return lambda number, _: number >= first
 
 
+def moves(_: int, request: str) -> bool:
+    """Return whether a request copies a staged object, or marks a commit as done."""
+    return request.startswith("copy") or (request.startswith("put") and request.endswith(DONE))
+
+
 def only_request(one: int) -> Callable[[int, str], bool]:
     return lambda number, _: number == one
 
@@ -96,11 +102,17 @@ def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, l
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)
-    return (
-        url,
-        writer,
-        [writer.write(iter(with_epoch(0 if overwrite else 2, b"d", 5))), writer.write(iter(rows("w", 0, b"e")))],
-    )
+    tasks = [with_epoch(0 if overwrite else 2, b"d", 5), rows("w", 0, b"e")]
+    return url, writer, [writer.write(iter(each)) for each in tasks]
+
+
+def failure(writer: Any, staged: list[Staged], *batch: int) -> str:
+    """Commit a write. Return the text of the error, or "" if the commit succeeds."""
+    try:
+        writer.commit(staged, *batch)
+    except PipelineError as error:
+        return str(error)
+    return ""
 
 
 def every_step(last: int = 150) -> Iterator[int]:

@@ -111,25 +111,26 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
     assert seen == sorted(seen, reverse=True) and True in seen and False in seen
 
 
-def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root, writer, staged = written(tmp_path)
+def committed_before_moves(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the driver of a write die after the commit, then abort the write, which must keep the committed rows."""
+    _, writer, staged = written(root)
     with monkeypatch.context() as patch:
         dies_before_moves(patch)
         with pytest.raises(Stop):
             writer.commit(staged)
-    writer.abort(staged)  # must keep the committed rows
-    job(root, table(("t", 0, 4, None, b"v")))
-    assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
+    writer.abort(staged)
+
+
+def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    committed_before_moves(tmp_path, monkeypatch)
+    job(tmp_path, table(("t", 0, 4, None, b"v")))
+    assert offsets(tmp_path) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
 
 def test_reading_job_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root, writer, staged = written(tmp_path)
-    with monkeypatch.context() as patch:
-        dies_before_moves(patch)
-        with pytest.raises(Stop):
-            writer.commit(staged)
+    committed_before_moves(tmp_path, monkeypatch)
     with ExitStack() as stack:
-        [location] = job_inputs(root, stack)
+        [location] = job_inputs(tmp_path, stack)
         found = {each.target: len(each.partition.segments) for each in found_partitions(location)}
     assert found == {"t-0": 2, "u-0": 1}
 

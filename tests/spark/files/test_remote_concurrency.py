@@ -12,6 +12,7 @@ from bucket_writes import (
     Bucket,
     begun,
     every_step,
+    failure,
     interrupted,
     requests,
     rows,
@@ -103,19 +104,16 @@ def test_another_process_undoes_the_commit_at_each_request(
             with requests(lambda _, sent: sent.startswith("copy")), suppress(PipelineError):
                 commit.settle(writer.job.root, writer.job.storage)
 
-        failure = ""
         with interrupted(step, undoes) as hits:
-            try:
-                writer.commit(staged)
-            except PipelineError as error:
-                failure = str(error)
+            error = failure(writer, staged)
+            if error:
                 writer.abort([*staged])
         found = bucket.read(url)
-        assert found == (BEFORE if failure else WRITTEN_ANEW if overwrite else APPENDED), (step, failure)
+        assert found == (BEFORE if error else WRITTEN_ANEW if overwrite else APPENDED), (step, error)
         assert bucket.hidden(url) == []
         bucket.write(url, rows("z", 0, b"z"))
         assert bucket.read(url) == {**found, "z-0": [b"z"]}
-        failures.add(failure.replace(url, ""))
+        failures.add(error.replace(url, ""))
         if not hits:
             break
     text = "can't be written: another process could not put all files of this write in place, so it undid the write;"

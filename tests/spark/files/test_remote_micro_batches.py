@@ -3,7 +3,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from bucket_writes import Bucket, every_step, from_request, interrupted, requests, values
+from bucket_writes import Bucket, every_step, failure, from_request, interrupted, moves, requests, values
 from object_storage import ConditionalFileSystem
 
 from tagwire_spark import PipelineError
@@ -79,7 +79,7 @@ def test_another_run_of_a_micro_batch_is_undone_at_each_request(
 ) -> None:
     """Check that a run of a micro-batch does not delete rows that were written after another run was undone."""
     for step in every_step():
-        url, failure = bucket.new(), ""
+        url = bucket.new()
         bucket.write(url, values(b"0"))
         one, staged = staged_by_run(bucket, monkeypatch, url, "r1")
         other, of_other = staged_by_run(bucket, monkeypatch, url, "r2")
@@ -90,13 +90,10 @@ def test_another_run_of_a_micro_batch_is_undone_at_each_request(
             bucket.write(url, values(b"2"))
 
         with interrupted(step, undone) as hits:
-            try:
-                one.commit(staged, 1)
-            except PipelineError as error:
-                failure = str(error)
+            error = failure(one, staged, 1)
         found = bucket.read(url)["t-0"]
-        expected = [b"0", *([] if failure else [b"1"]), *([b"2"] if hits else [])]
-        assert sorted(found) == expected and len(found) == len({*found}), (step, failure)
+        expected = [b"0", *([] if error else [b"1"]), *([b"2"] if hits else [])]
+        assert sorted(found) == expected and len(found) == len({*found}), (step, error)
         if not hits:
             break
 
@@ -112,8 +109,7 @@ def test_run_of_a_micro_batch_is_committed_at_each_request_of_an_abort(
         other, of_other = staged_by_run(bucket, monkeypatch, url, "r2")
 
         def committed(one: LogStreamWriter = one, staged: list[Staged] = staged) -> None:
-            dead = requests(lambda _, sent: sent.startswith("copy") or ("_SUCCESS" in sent and sent.startswith("put")))
-            with dead, pytest.raises(PipelineError, match="the write is committed"):
+            with requests(moves), pytest.raises(PipelineError, match="the write is committed"):
                 one.commit(staged, 1)
 
         with interrupted(step, committed) as hits:
