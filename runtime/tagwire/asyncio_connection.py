@@ -23,8 +23,8 @@ async def connect_async(
     *, timeout: float = 30.0, ssl: SSLContext | None = None, **options: Any,
 ) -> AsyncGenerator[AsyncPeer]:  # fmt: skip
     """Connect as `tagwire.connect` does: `async with tagwire.connect_async(...) as peer: await peer.ask(...)`."""
-    peer = AsyncPeer(Connection(registry, client_id, **options), timeout)
-    with reaching(address) as where:
+    with reaching(address, timeout) as where:
+        peer = AsyncPeer(Connection(registry, client_id, **options), timeout)
         async with asyncio.timeout(timeout):
             peer.transport, _ = await asyncio.get_running_loop().create_connection(lambda: peer, *where, ssl=ssl)
     try:

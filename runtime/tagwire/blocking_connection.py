@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.addresses import Address
 from tagwire.connection import Connection, Done, PeerConnectionError, Sent
+from tagwire.errors import TagwireError
+from tagwire.text_format import shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _READ_SIZE: Final = 1 << 18
+_LONGEST: Final = 86_400
+"""The maximum timeout in seconds: a day."""
+
+
+class InvalidTimeoutError(TagwireError, ValueError):
+    """Raised for a timeout that is not a positive number of seconds."""
 
 
 class BasePeer:
@@ -57,11 +65,15 @@ class BasePeer:
 
 
 @contextmanager
-def reaching(address: str | tuple[str, int]) -> Generator[Address]:
+def reaching(address: str | tuple[str, int], timeout: float) -> Generator[Address]:
     """Parse an address and yield it. An OSError in the `with` block becomes a PeerConnectionError.
 
-    Raises AddressError if the string is not an address.
+    Raises AddressError if the string is not an address, and InvalidTimeoutError for an impossible timeout.
     """
+    if not isinstance(timeout, int | float) or not 0 < timeout <= _LONGEST:
+        raise InvalidTimeoutError(
+            f"timeout: expected a number of seconds above 0, up to {_LONGEST}, got {shown(timeout)}"
+        )
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where
@@ -87,12 +99,12 @@ def connect(
     """Connect to a peer. If the protocol has an ApiVersions request, ask the peer for its versions.
 
     `timeout` is the maximum number of seconds to wait for the connection, and for each response. `options` are passed
-    to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time, and
-    AddressError for an invalid address.
+    to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time,
+    AddressError for an invalid address, and InvalidTimeoutError for a timeout of 0, or of more than a day.
     """
     connection = Connection(registry, client_id, **options)
     with ExitStack() as failing:
-        with reaching(address) as where:
+        with reaching(address, timeout) as where:
             sock = failing.enter_context(socket.create_connection(where, timeout))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if ssl is not None:

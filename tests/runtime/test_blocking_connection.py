@@ -1,5 +1,6 @@
 import asyncio
 import errno
+import math
 import re
 import socket
 import ssl
@@ -15,7 +16,7 @@ import pytest
 import tagwire
 import tagwire_messages as messages
 from tagwire.addresses import AddressError
-from tagwire.blocking_connection import reason_of
+from tagwire.blocking_connection import InvalidTimeoutError, reason_of
 from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
@@ -157,6 +158,13 @@ def test_peer_that_does_not_exist(driver: Any) -> None:
 def test_a_value_that_is_not_an_address(address: Any) -> None:
     with pytest.raises(AddressError, match="expected an address HOST:PORT"):
         tagwire.connect(address, messages.registry)
+
+
+@both
+@pytest.mark.parametrize("timeout", [0, -1, math.nan, math.inf, 86_401, None, "10"])
+def test_a_timeout_that_is_not_a_positive_number_of_seconds(driver: Any, timeout: Any) -> None:
+    with pytest.raises(InvalidTimeoutError, match="timeout: expected a number of seconds above 0, up to 86400, got "):
+        driver("localhost:9092", timeout=timeout)
 
 
 @both

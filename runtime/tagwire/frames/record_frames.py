@@ -13,7 +13,7 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 
 from __future__ import annotations
 
-from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.errors import EncodeError, TagwireError
 from tagwire.frames.frame_headers import Frame, read_rest, unreadable
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
@@ -79,8 +79,6 @@ def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Fr
     version = reader.message(whole=False)["version"]
     if version > cls.VERSIONS.highest and not options["strict"]:
         version = cls.VERSIONS.highest  # newer versions only add fields at the end, and these are ignored
-    if version not in cls.VERSIONS:
-        raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)
 
 
@@ -160,6 +158,4 @@ class _Record:
             ) from None
 
     def body(self, cls: type[Message], version: int, start: int) -> Frame:
-        if version not in cls.VERSIONS:
-            raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
         return Frame(None, read_rest(cls, self.data, version, start, **self.options), version)

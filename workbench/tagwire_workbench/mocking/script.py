@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import click
 
-from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.errors import EncodeError
 from tagwire.frames.registry import Registry
 from tagwire.lazy import required
 from tagwire.message import Message
 from tagwire.message.json import UNKNOWN_TAGS, field_from_json, partial_from_json
 from tagwire.testing.peer import MockPeer, Received, Reply
+from tagwire.testing.peer.replies import check_reply
 from tagwire.text_format import near
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_workbench.mocking.values import Later, RequestPath, Scene, Setting, ValueReader, as_bytes, evaluated
@@ -191,9 +192,7 @@ class _AnswerMaker:
         """Check all values that don't depend on a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
-                Reply(**{key: fault})
-                if key == "version" and fault not in self.response.VERSIONS:
-                    raise UnsupportedVersionError(self.response.NAME, fault, self.response.VERSIONS)
+                check_reply(Reply(**{key: fault}), self.response)
         if self.raw is not None:
             self._check_bytes(self.raw, (*steps, "raw"))
         for tag, value in self.unknown_tags.items():

@@ -164,6 +164,15 @@ def as_reply(answer: object) -> Reply:
     raise PeerError(f"expected a response, a Reply or None, got {found}")
 
 
+def check_reply(reply: Reply, response: type[Message]) -> None:
+    """Raise PeerError unless the reply can answer requests whose response class is `response`."""
+    __tracebackhide__ = True
+    if reply.message is not None and type(reply.message) is not response:
+        raise PeerError(f"expected {response.__name__} as the response, got {type(reply.message).__name__}")
+    if reply.version is not None and reply.version not in response.VERSIONS:
+        raise PeerError(str(UnsupportedVersionError(response.NAME, reply.version, response.VERSIONS)))
+
+
 def frame_of(reply: Reply, request: RequestInfo, server: ServerConnection) -> bytes:
     """Return the bytes of an answer, including the frame size.
 
@@ -294,11 +303,10 @@ class AnswerRule:
         if callable(answer) and not isinstance(answer, type):
             return
         reply = as_reply(answer)
-        message, version = reply.message, reply.version
-        if message is not None and type(message) is not self.response:
-            raise PeerError(f"{self}: expected {self.response.__name__} as the response, got {type(message).__name__}")
-        if version is not None and version not in self.response.VERSIONS:
-            raise PeerError(f"{self}: {UnsupportedVersionError(self.response.NAME, version, self.response.VERSIONS)}")
+        try:
+            check_reply(reply, self.response)
+        except PeerError as error:
+            raise PeerError(f"{self}: {error}") from None
 
     def __repr__(self) -> str:
         return f"on({self.request.NAME})"
