@@ -142,7 +142,7 @@ class MockPeer(JournalAssertions):
                 return rule.answer(request)
         if self._announcement is not None and request.name == self._announcement.request:
             return Reply(announcing_message(self._announcement, self.registry, self.offered))
-        raise PeerError("no rule answers this request; add a rule with `on`")
+        raise PeerError("no rule answers this request; add a rule for it")
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
         """Return a connection without a socket. `address` is the peer's address as the client sees it."""

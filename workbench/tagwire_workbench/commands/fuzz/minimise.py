@@ -52,7 +52,14 @@ class _Version(click.Argument):
 @click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
 @click.option("--command", "shell", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
 @click.option("--says", "required_output", metavar="TEXT", help="The command must also print this.")
-@click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
+@click.option(
+    "--timeout",
+    type=Seconds(0.01),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="End the command after this time. Functions (--target) are not interrupted.",
+)
 @click.option("--output", required=True, type=AnyPath(), metavar="FILE", help="The file to write.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
 @framing_options
