@@ -15,6 +15,7 @@ from tagwire.interpreter.writer import encode, encoded_size
 from tagwire.layout import (
     INT16,
     INT32,
+    VARINT,
     Array,
     Condition,
     Extent,
@@ -251,14 +252,14 @@ FRAMED = [
     # Each case: layout, valid bytes, their decoded value, invalid bytes, the offset of the error in the invalid bytes.
     (one(Item("size", Extent(NUMBER)), Item("x", BYTE, default=0)), "00000001 07", {"x": 7}, "00000002 07"),
     (
-        one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),
-        *("00000005 07", {"x": 7}, "00000001 07"),
+        one(Item("w", BYTE, default=0), Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),
+        *("03 00000005 07", {"w": 3, "x": 7}, "03 00000001 07"),
     ),
     (
         one(Item("size", Extent(NUMBER, "text", counts_itself=True)), Item("text", TEXT, extent="size", default=b"")),
         *("00000006 6162", {"text": b"ab"}, "00000005 6162"),
     ),
-    (one(Item("magic", BYTE, default=2, equals=2), Item("x", BYTE, default=0)), "02 01", {"x": 1}, "03 01"),
+    (one(Item("magic", BYTE, default=2, equals=2), Item("x", BYTE, default=0)), "02 01", {"magic": 2, "x": 1}, "03 01"),
     (
         one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=True)), default=())),
         *("00000003 01 7f ff", {"pairs": ({"key": 1}, {"key": 127}, {"key": -1})}, "00000002 7f 7f"),
@@ -289,17 +290,37 @@ FRAMED = [
         ),
         *("00 01 05", {"flags": 0, "x": 1, "s": {"x": 0}, "y": 5}, "01 00 05 06"),
     ),
+    *(
+        (one(Item("x", BYTE, default=0), Item("s", Nested(PAIR.struct), condition=Condition("x", 1, 1))), *case)
+        for case in (("00", {"x": 0, "s": None}, "00 07"), ("01 07", {"x": 1, "s": {"key": 7}}, "01"))
+    ),
+    (
+        one(Item("text", Sized(WIRE_TYPES["string"], VARINT, nullable=False), default="")),
+        *("80f104" + "78" * 40_000, {"text": "x" * 40_000}, "80f104"),  # longer than messages allow
+    ),
 ]
 
 
-@pytest.mark.parametrize(("layout", "hex_text", "value", "bad"), FRAMED)
+@pytest.mark.parametrize(("layout", "hex_text", "value", "bad"), FRAMED, ids=range(len(FRAMED)))
 def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad: str) -> None:
     data = bytes.fromhex(hex_text)
     assert encode(layout, value) == data and encoded_size(layout, value) == len(data)
     found, end = decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)
-    assert {name: found[name] for name in value} == value and end == len(data)
+    assert found == value and end == len(data)
     with pytest.raises(DecodeError):
         decode(layout, bytes.fromhex(bad), whole=True, strict=True, limits=DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("hex_text", "message"),
+    [
+        ("00000002 07", r"found length 2, expected 0 to 1 byte \(all that is left\)"),
+        ("00000002 07 08", "found 1 byte after the last field, expected the end of one"),
+    ],
+)
+def test_length_of_a_struct_that_does_not_fit(hex_text: str, message: str) -> None:
+    with pytest.raises(DecodeError, match=message):
+        decode(FRAMED[0][0], bytes.fromhex(hex_text), whole=True, strict=True, limits=DEFAULT_LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -311,6 +332,7 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
         (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
         (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
         (FRAMED[6][0], {"pairs": []}, "is empty; omit this array, or add at least one element"),
+        (FRAMED[11][0], {"x": 2, "s": {}, "y": 5}, "is 5, but must be 0, because the value of 'x' excludes this field"),
     ],
 )
 def test_framed_values_that_are_rejected(layout: Layout, value: dict[str, Any], reason: str) -> None:
