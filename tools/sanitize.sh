@@ -16,5 +16,5 @@ LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.s
     tests/runtime/message/test_objects.py tests/runtime/message/test_constructors.py tests/runtime/message/test_json_text.py \
     tests/runtime/explain/test_trace.py \
     tests/test_golden_bytes.py tests/test_golden_drafts.py \
-    tests/runtime/arrow tests/runtime/records tests/runtime/interpreter/test_record_layouts.py \
+    tests/runtime/arrow tests/runtime/records \
     tests/runtime/log/test_dump.py tests/runtime/log/test_column_stream.py tests/runtime/log/test_column_errors.py
