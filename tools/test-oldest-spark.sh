@@ -12,4 +12,5 @@ fi
 export PYTHONPATH=$folder
 set -x
 $bin/python -c "import pyspark; assert f'pyspark=={pyspark.__version__}' in '$pins'"
-$bin/python $pytest -m "$quick" tests/spark/columns tests/spark/log_write tests/spark/test_{log_source,rpc_exchanges,rpc_source,s3,shipped_packages}.py
+$bin/python $pytest -m "$quick" tests/spark/columns tests/spark/log_write tests/spark/log_read/test_query.py \
+    tests/spark/test_{log_source,rpc_exchanges,rpc_source,s3,shipped_packages}.py
