@@ -12,6 +12,7 @@ from network_packets import Segment, pcap
 from object_storage import counted
 from pyarrow import parquet
 from pyspark.sql.types import StructType
+from small_logs import write_segment
 from written_logs import arrow_rows
 
 import tagwire_messages as messages
@@ -156,9 +157,7 @@ def test_a_missing_library_has_a_condition(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "dpkt", None)
     with pytest.raises(PipelineError, match=r"^\[MISSING_LIBRARY\] dpkt is not installed; .*'tagwire\[pcap\]'"):
         read(tmp_path / "a.pcap")
-    (tmp_path / "t-0").mkdir()
-    batch = build([Record(0, 1, None, b"x")], "v2", compression="snappy")
-    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(batch.encode())
+    write_segment(tmp_path / "t-0", build([Record(0, 1, None, b"x")], "v2", compression="snappy"))
     monkeypatch.setitem(sys.modules, "cramjam", None)
     with pytest.raises(PipelineError, match=r"^\[MISSING_LIBRARY\] "):
         list(arrow_rows(tmp_path / "t-0"))

@@ -18,8 +18,6 @@ import tagwire
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, TaggedSection, Type
 from tagwire.message.field_table import layout_of
 
-__all__ = ["Bait", "peak_memory", "peaks", "worst_baits"]
-
 _TUPLE: Final = getsizeof((0,))
 _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))

@@ -3,8 +3,6 @@
 import ctypes
 from typing import Any
 
-__all__ = ["HandMade"]
-
 
 class Schema(ctypes.Structure):
     """The struct ArrowSchema of Arrow's C data interface."""

@@ -20,22 +20,6 @@ from tagwire_workbench.browsing.listing import Listing
 from tagwire_workbench.browsing.opening import OpenOptions, open_listing
 from tagwire_workbench.browsing.view import View
 
-__all__ = [
-    "HEARTBEAT",
-    "METADATA",
-    "REPLY",
-    "asynchronous",
-    "browsing",
-    "found",
-    "line",
-    "listing_of",
-    "press",
-    "read_listing",
-    "screen_text",
-    "settle",
-    "write_lines",
-]
-
 registry = messages.registry
 HEARTBEAT = registry.encode_request(messages.HeartbeatRequest(group_id="orders"), 4, correlation_id=8, client_id="bob")
 METADATA = registry.encode_request(messages.MetadataRequest(), 12, correlation_id=7, client_id="alice")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from object_storage import ConditionalFileSystem
-from written_logs import arrow_rows, columns, job, table
+from written_logs import by_partition, columns, job, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit_folder import DONE
@@ -43,11 +43,7 @@ class Bucket:
         return [name for name in self.names(url) if name.startswith(".")]
 
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
-        found: dict[str, list[tuple[int, bytes]]] = {}
-        for each in arrow_rows(url, **self.options, **options):
-            for row in each.to_pylist():
-                found.setdefault(f"{row['topic']}-{row['partition']}", []).append((row["offset"], row["value"]))
-        return {name: [value for _, value in sorted(rows)] for name, rows in found.items()}
+        return by_partition(url, **self.options, **options)
 
     def write(self, url: str, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
         job(url, *tasks, overwrite=overwrite, **self.options, **options)  # type: ignore[arg-type]

@@ -14,8 +14,6 @@ from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.render import Printer, render_message, render_package, render_register
 
-__all__ = ["build_package"]
-
 
 def build_package(
     into: Path, name: str, specs: Iterable[Mapping[str, Any]], options: SpecOptions | None = None

@@ -4,8 +4,6 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 
-__all__ = ["draft", "field", "optional", "read", "request", "spec", "struct", "tagged"]
-
 OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 

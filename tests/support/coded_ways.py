@@ -15,8 +15,6 @@ from tagwire.message.engines import python_serializer
 from tagwire.message.field_table import layout_of
 from tagwire.testing import messages
 
-__all__ = ["check_bytes", "check_drawn", "check_json", "decoded", "rejection"]
-
 
 def decoded(cls: Any, data: bytes, version: int) -> list[Any]:
     """Decode `data` with the engine in use, with generated Python code, and by layout. Return the three messages."""

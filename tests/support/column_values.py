@@ -15,8 +15,6 @@ from tagwire_messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 
-__all__ = ["COMMIT", "column", "columns_of", "expected_row", "in_columns"]
-
 COMMIT = OffsetCommitRequest(
     group_id="g",
     member_id="mé",

@@ -12,8 +12,6 @@ from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
 
-__all__ = ["rejected", "tagwire_outcome", "tagwire_output", "tagwire_process", "tagwire_result", "tagwire_rows"]
-
 
 def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int | None = None) -> Result:
     result = CliRunner().invoke(app, [str(word) for word in words], input=stdin)

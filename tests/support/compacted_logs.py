@@ -14,8 +14,6 @@ from tagwire.log.compaction import Compaction
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, RecordBatch, build
 
-__all__ = ["ABORT", "COMMIT", "OLD", "compact", "contents", "marker", "offsets", "one", "txn", "write"]
-
 COMMIT, ABORT = b"\0\0\0\1", b"\0\0\0\0"
 OLD = NOW - 30 * DAY
 

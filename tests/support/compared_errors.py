@@ -18,17 +18,6 @@ from tagwire.explain.text import annotate
 from tagwire.interpreter import reader, writer
 from tagwire.message.field_table import layout_of
 
-__all__ = [
-    "BOUNDS",
-    "NO_LIMITS",
-    "any_limits",
-    "closed_way",
-    "facts",
-    "place_differs",
-    "trace_differs",
-    "writing_differs",
-]
-
 BOUNDS = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
 NO_LIMITS = Limits()
 Facts = tuple[type, str, dict[str, Any]] | None

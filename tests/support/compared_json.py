@@ -11,8 +11,6 @@ from damage import Sample
 
 from tagwire import Message
 
-__all__ = ["json_differs", "outcome", "text_differs"]
-
 _INDENTS: Final = (None, 2)
 
 

@@ -19,8 +19,6 @@ import tagwire.message.struct_class
 from tagwire import Struct
 from tagwire.message.declarations import attributes_of
 
-__all__ = ["identical", "objects_differ"]
-
 
 def _python_methods() -> dict[str, Any]:
     spec = spec_from_file_location("python_base", tagwire.message.struct_class.__file__)

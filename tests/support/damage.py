@@ -18,8 +18,6 @@ import tagwire
 import tagwire_messages as messages
 from tagwire.wire.varint import uvarint_bytes
 
-__all__ = ["Sample", "damaged", "samples"]
-
 _LONGEST: Final = 400
 """The default size limit of samples in bytes."""
 

@@ -1,7 +1,5 @@
 """A message and a record format, for tests of the features for editors; offsets and lines in such specs."""
 
-__all__ = ["FORMAT", "SPEC", "at", "lines"]
-
 SPEC = """{ "name": "Foo", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+",
   "fields": [
     { "name": "A", "type": "[]Inner", "versions": "0+", "fields": [

@@ -24,8 +24,6 @@ import tagwire
 from tagwire.explain.text import annotate
 from tagwire.sensitive import showing_sensitive
 
-__all__ = ["FOLDER", "RPC_DRAFTS", "Golden", "read_file"]
-
 FOLDER = Path(__file__).parents[1] / "golden_bytes"
 RPC_DRAFTS = FOLDER / "kip482_rpcs"
 

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "leaked_bytes", "lines_run", "peak_bytes"]
-
 FACTOR: Final = 8
 """The second input is this many times larger than the first."""
 _BETWEEN: Final = 22

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-__all__ = ["bare_value", "encode", "full_value", "within"]
-
 Spec = dict[str, Any]
 Value = dict[str, Any]
 

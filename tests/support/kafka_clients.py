@@ -11,8 +11,6 @@ from typing import Final
 
 import pytest
 
-__all__ = ["CLIENTS", "PRINTED", "printed", "printed_by"]
-
 SECONDS: Final = 60
 PRINTED: Final = ["0", "0 b'k' b'v'"]
 

@@ -21,8 +21,6 @@ from tagwire_workbench.archive.collect import modern_releases
 from tagwire_workbench.archive.release import read_releases
 from tagwire_workbench.archive.wire_facts import message_of
 
-__all__ = ["PAGE", "page"]
-
 PAGE: Final = Path(__file__).parents[2] / "docs" / "kafka-history.md"
 
 Specs = Mapping[str, Sequence[MessageSpec]]

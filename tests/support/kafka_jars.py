@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["kafka_jars"]
-
 VERSION = "4.0.2"
 POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>tests</groupId><artifactId>broker</artifactId><version>1</version><dependencies>

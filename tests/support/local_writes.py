@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from written_logs import arrow_rows, columns, job, table
+from written_logs import columns, job, table
 
 from tagwire_spark.log_write.driver import LogWriter, Staged
 from tagwire_spark.log_write.target import log_target
@@ -23,14 +23,6 @@ def staged(
 def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
     job(root, table(("t", 0, b"old"), schema=COLUMNS))
     return staged(root)
-
-
-def rows(root: Path) -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = {}
-    for batch in arrow_rows(root):
-        for row in batch.to_pylist():
-            found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row["value"])
-    return found
 
 
 def is_clean(root: Path, *names: str) -> bool:

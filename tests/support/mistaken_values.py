@@ -13,8 +13,6 @@ from uuid import UUID
 import tagwire_messages as messages
 from tagwire import Struct
 
-__all__ = ["ODD_VALUES", "with_odd_value"]
-
 
 class _Number(IntEnum):
     ONE = 1

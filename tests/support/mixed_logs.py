@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from tagwire.records import Record, build, format_of
 
-__all__ = ["MIXTURES", "Mixture", "flat", "log_of"]
-
 OLDER = {
     "kip82-int": ("v0", "v1"),
     "kip82-int-signed": ("v0", "v1"),

@@ -12,8 +12,6 @@ from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_workbench.mocking.script import read_script
 from tagwire_workbench.mocking.yaml_tree import ScriptError
 
-__all__ = ["BEAT", "METADATA", "RULE", "actions", "answer", "faults", "play"]
-
 BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
 METADATA = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")])
 RULE = "rules:\n  - request: HeartbeatRequest\n    reply: "

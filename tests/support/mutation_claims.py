@@ -23,8 +23,6 @@ from tagwire.message.serializer import READ_ERRORS
 from tagwire_workbench.fuzzing.corpus import seeds
 from tagwire_workbench.fuzzing.mutate import Mutation, Mutator
 
-__all__ = ["broken_claims", "mutations"]
-
 _LIMITS = Limits()
 Way = tuple[str, Any, DecodeError | None]
 """The name of an engine, the decoded value, and the error. Either the value or the error is None."""

@@ -10,8 +10,6 @@ from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import BatchBuilder, RecordBatch, format_set
 
-__all__ = ["TRACED", "NotNative", "Plan", "forget_engine", "native", "traces"]
-
 try:
     _engine: Any = import_module("tagwire._engine")
 except ImportError:

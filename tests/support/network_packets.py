@@ -9,8 +9,6 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Segment", "pcap", "sized"]
-
 _FLAGS = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16}
 
 

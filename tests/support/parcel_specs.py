@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["PARCEL"]
-
 
 def alternative(name: str, kind: str, tag: int, since: str = "1+", **more: Any) -> dict[str, Any]:
     versions = {"taggedVersions": since, "nullableVersions": since, "versions": since, "default": "null"}

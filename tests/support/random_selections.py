@@ -6,8 +6,6 @@ from uuid import UUID
 
 from tagwire import DROP, EncodeError, Message, Struct
 
-__all__ = ["Rejected", "changed", "random_paths", "with_rows"]
-
 
 class Rejected(Exception):
     """Raised if a new value does not fit into the message."""

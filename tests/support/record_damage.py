@@ -17,8 +17,6 @@ from tagwire.records import Record, build, format_of
 from tagwire.records.format import Format
 from tagwire.wire.compression import compress
 
-__all__ = ["damaged", "damaged_after_headers", "odd_records", "records_for"]
-
 _NUMBERS: Final = tuple(
     bytes.fromhex(text)
     for text in (

@@ -10,8 +10,6 @@ from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
 from tagwire_workbench.archive.release import ImportedSpec, Release, SpecSource
 
-__all__ = ["Spec", "data", "field", "jar", "jars", "keyed", "release"]
-
 Spec = dict[str, Any]
 
 

@@ -8,8 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LINE", "POINT", "REQUEST", "REQUEST_BYTES", "RESPONSE", "RESPONSE_BYTES", "SPECS", "make_shapes"]
-
 POINT: dict[str, Any] = {
     "type": "struct",
     "dialect": "tagwire",

@@ -17,6 +17,13 @@ def write_segment(folder: Path, *batches: bytes | bytearray | RecordBatch, base:
     return path
 
 
+def flip(path: Path, at: int = -1, bits: int = 1) -> None:
+    """Change bits of one byte of a file, by default of the last byte."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= bits
+    path.write_bytes(data)
+
+
 def transactional(folder: Path) -> Path:
     """Write three segments. Producer 7's aborted transaction spans all three; producer 8's is in the second only."""
     folder.mkdir(parents=True)

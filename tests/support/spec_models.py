@@ -5,8 +5,6 @@ from typing import Any
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, FieldType, MessageSpec, StructSpec
 
-__all__ = ["ALL", "field", "message", "struct"]
-
 ALL = Versions(0, HIGHEST)
 
 

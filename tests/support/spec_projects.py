@@ -7,18 +7,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-__all__ = [
-    "PACKAGE",
-    "change_before_write",
-    "commit",
-    "edit_spec",
-    "git",
-    "make_project",
-    "read_tree",
-    "spec",
-    "write_spec",
-]
-
 PACKAGE = Path("src/pings")
 """The folder of the generated package in the project."""
 

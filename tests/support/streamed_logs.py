@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from small_logs import write_segment
+
 from tagwire.records import Record, build
 from tagwire_spark.log_read.rows import full_schema
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
@@ -33,7 +35,4 @@ def batch(first: int, count: int = 5, size: int = 40) -> bytes:
 
 
 def segment(folder: Path, base: int, *batches: bytes) -> Path:
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{base:020}.log"
-    path.write_bytes(b"".join(batches))
-    return path
+    return write_segment(folder, *batches, base=base)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["KIND", "STATE", "TASK"]
-
 STATE: dict[str, Any] = {
     "name": "TaskState",
     "type": "register",

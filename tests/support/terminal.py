@@ -8,8 +8,6 @@ import sys
 import termios
 from pathlib import Path
 
-__all__ = ["at_terminal", "on_terminal", "screen"]
-
 _UNSET = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
 _COMMAND = [sys.executable, "-m", "tagwire_cli"]
 

@@ -17,8 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Browser", "browser", "served", "why_not"]
-
 
 def why_not() -> str:
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]

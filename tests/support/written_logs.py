@@ -1,11 +1,15 @@
 """Helpers for tests of writing: write logs with `kafka_log`, but without Spark, and read them."""
 
+import errno
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Generator, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql.types import ArrayType, StructType
 
 from tagwire import log
@@ -36,13 +40,21 @@ SIMPLE = columns("topic string, partition int, offset long, key binary, value bi
 
 
 def arrow_rows(path: Path | str, **options: Any) -> Iterator[Any]:
-    query = log_query({"path": str(path), "includeControlRecords": "true", **options})
+    query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     return (batch for split in plan(query) for batch in rows_of(split, query, schema))
 
 
 def read_rows(path: Path | str, **options: Any) -> list[dict[str, Any]]:
     return [row for batch in arrow_rows(path, **options) for row in batch.to_pylist()]
+
+
+def by_partition(path: Path | str, column: str = "value", **options: Any) -> dict[str, list[Any]]:
+    """Return the values of a column, keyed by `topic-partition`, in the order of their offsets."""
+    found: dict[str, list[Any]] = {}
+    for row in sorted(read_rows(path, **options), key=lambda row: row["offset"]):
+        found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row[column])
+    return found
 
 
 def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
@@ -88,6 +100,50 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
     for each in threads:
         each.join(60)
     return found
+
+
+class Stop(BaseException):
+    """An exception that simulates the death of a process."""
+
+
+@contextmanager
+def failing_steps(steps: Container[int], *names: str, error: type[BaseException] | None = None) -> Generator[None]:
+    """Fail calls of these methods of `Path` (by default, `replace`) with an I/O error, or raise `error`.
+
+    `steps` contains the numbers of the calls to fail. The first call has the number 1.
+    """
+    numbers = count(1)
+
+    def counted(original: Any) -> Any:
+        def step(path: Path, *arguments: Any, **named: Any) -> Any:
+            if next(numbers) in steps:
+                raise error or OSError(errno.EIO, "Input/output error", str(path))
+            return original(path, *arguments, **named)
+
+        return step
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names or ("replace",):
+            patch.setattr(Path, name, counted(getattr(Path, name)))
+        yield
+
+
+def once(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, extra: Callable[[], object], *, after: bool = False
+) -> None:
+    """Patch a function to run `extra` before its first call, or after it."""
+    real, waiting = getattr(owner, name), [extra]
+
+    def called(*arguments: Any) -> Any:
+        call = waiting.pop() if waiting else lambda: None
+        if after:
+            result = real(*arguments)
+            call()
+            return result
+        call()
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, name, called)
 
 
 def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:

@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
+from small_logs import write_segment
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError, decode_messages, from_message, schema_of_message, to_message
@@ -191,9 +192,7 @@ def test_values_from_sql(spark: SparkSession) -> None:
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) -> None:
     """Returned columns must have the declared types, because Spark itself doesn't check them."""
-    folder = tmp_path / "trades-0"
-    folder.mkdir()
-    (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
+    folder = write_segment(tmp_path / "trades-0", build([Record(0, 1_700_000_000_000, None, V0)], "v2")).parent
     options = {**PACKAGE, "message": "Trade", "version": "0", "isolation.level": isolation}
     query = log_query({"path": str(folder), **options})
     schema = StructType([StructField("message", schema_of_message("Trade", 0, PACKAGE, nullable=False))])

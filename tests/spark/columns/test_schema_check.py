@@ -6,6 +6,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, MapType, StringType, StructField, StructType
+from small_logs import write_segment
 
 import tagwire_messages as messages
 from tagwire.records import Record, build
@@ -94,12 +95,9 @@ def test_arrow_and_undecodable_rows(spark: SparkSession) -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("not_null") / "commits-0"
-    folder.mkdir()
     values = (COMMIT.encode(VERSION), COMMIT.encode(VERSION), None)
     records = [Record(n, 1_700_000_000_000, b"k", value) for n, value in enumerate(values)]
-    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
-    return folder
+    return write_segment(tmp_path_factory.mktemp("not_null") / "commits-0", build(records, "v2")).parent
 
 
 def read(spark: SparkSession, log: Path, schema: StructType | str, **options: str) -> list[Any]:

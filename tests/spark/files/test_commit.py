@@ -17,7 +17,22 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
-from written_logs import arrow_rows, at_once, columns, commit_or_abort, files, job, offsets, problems, save, table
+from written_logs import (
+    Stop,
+    arrow_rows,
+    at_once,
+    by_partition,
+    columns,
+    commit_or_abort,
+    failing_steps,
+    files,
+    job,
+    offsets,
+    once,
+    problems,
+    save,
+    table,
+)
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, local_commit
@@ -36,17 +51,13 @@ pytestmark = pytest.mark.spark
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
-class Stop(BaseException):
-    """An exception that simulates the death of a process."""
-
-
 def dies_before_moves(patch: pytest.MonkeyPatch) -> None:
     """Let a process die after it has claimed a commit number, before it moves any files."""
 
-    def die(*arguments: Any, **named: Any) -> None:
+    def die(*_: Any, **named: Any) -> None:
         raise Stop
 
-    patch.setattr(local_commit.LocalFolder, "carry_out", die)
+    patch.setattr(LocalFolder, "carry_out", die)
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
@@ -61,11 +72,7 @@ AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
 
 
 def read_offsets(root: Path) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for batch in arrow_rows(root):
-        for row in batch.to_pylist():
-            found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row["offset"])
-    return {name: sorted(each) for name, each in found.items()}
+    return by_partition(root, "offset")
 
 
 def test_staged_rows_are_not_visible(tmp_path: Path) -> None:
@@ -77,25 +84,14 @@ def test_staged_rows_are_not_visible(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
+def test_driver_dies_before_each_step(tmp_path: Path, overwrite: bool) -> None:
     """Stop the driver before each step of a commit: the next reader must find either the whole output or nothing."""
     seen = []
     for steps in range(40):
         root, writer, staged = written(tmp_path / str(steps))
         writer.overwrite = overwrite
-        left = steps
-
-        def step(name: str, original: Any, *arguments: Any, **named: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Stop
-            return original(*arguments, **named)
-
-        with monkeypatch.context() as patch:
-            for name in ("replace", "hardlink_to", "unlink", "mkdir", "rmdir", "write_text"):
-                original = getattr(Path, name)
-                patch.setattr(Path, name, lambda *a, _n=name, _o=original, **k: step(_n, _o, *a, **k))
+        names = ("replace", "hardlink_to", "unlink", "mkdir", "rmdir", "write_text")
+        with failing_steps(range(steps + 1, 1000), *names, error=Stop):
             try:
                 writer.commit(staged)
             except Stop:
@@ -258,19 +254,14 @@ def test_commit_between_the_check_and_the_link_of_another(
         else table(("t", b"w"), schema=columns("topic string, value binary"))
     )
     other = [second.write(iter(row))]
-    change, waiting = _Commit._change, [first]
 
-    def changed(self: _Commit, before: Any) -> Any:
-        found = change(self, before)
-        if self.job == second.job and waiting:
-            with monkeypatch.context() as patch:
-                if dies:
-                    dies_before_moves(patch)
-                with suppress(Stop):
-                    waiting.pop().commit(staged)
-        return found
+    def commit_first() -> None:
+        with pytest.MonkeyPatch.context() as patch, suppress(Stop):
+            if dies:
+                dies_before_moves(patch)
+            first.commit(staged)
 
-    monkeypatch.setattr(_Commit, "_change", changed)
+    once(monkeypatch, _Commit, "_change", commit_first, after=True)
     if has_offsets:
         with pytest.raises(PipelineError, match="KAFKA_LOG_EXISTS"):
             second.commit(other)
@@ -307,22 +298,12 @@ def test_read_interrupted_by_a_commit_lists_again(tmp_path: Path, monkeypatch: p
     assert read_offsets(root) == AFTER
 
 
-def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_that_can_not_be_undone(tmp_path: Path) -> None:
     """If all disk operations fail after the manifest is in place, the error must report the write as committed."""
     root, writer, staged = written(tmp_path)
-    replace, seen = Path.replace, []
-
-    def fail(path: Path, target: Any) -> Any:
-        seen.append(path)
-        if len(seen) > 1:
-            raise OSError(errno.EIO, "Input/output error", str(path))
-        return replace(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fail)
-        with pytest.raises(
-            PipelineError, match=r"Input/output error\. The write is committed nevertheless\. .* finishes"
-        ):
+    text = r"Input/output error\. The write is committed nevertheless\. .* finishes"
+    with failing_steps(range(2, 1000)):
+        with pytest.raises(PipelineError, match=text):
             writer.commit(staged)
         writer.abort([*staged])
     assert read_offsets(root) == AFTER and not list(root.glob(".*"))

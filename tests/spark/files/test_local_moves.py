@@ -4,8 +4,8 @@ from shutil import rmtree
 from typing import Any
 
 import pytest
-from local_writes import AFTER, BEFORE, begun, is_clean, rows
-from written_logs import columns, files, job, table
+from local_writes import AFTER, BEFORE, begun, is_clean
+from written_logs import Stop, by_partition, columns, failing_steps, files, job, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files import local_moves
@@ -37,12 +37,12 @@ def test_files_that_can_not_be_moved_are_found_before_the_commit(
     tmp_path: Path, block: Any, text: str, overwrite: bool
 ) -> None:
     writer, staged = staged_in_three_partitions(tmp_path, overwrite=overwrite)
-    before = rows(tmp_path)
+    before = by_partition(tmp_path)
     block(tmp_path)
     with pytest.raises(PipelineError, match=f"KAFKA_LOG_WRITE_FAILED.*{text}"):
         writer.commit(staged)
     writer.abort([*staged])
-    assert is_clean(tmp_path) and rows(tmp_path) == before
+    assert is_clean(tmp_path) and by_partition(tmp_path) == before
 
 
 def seen_files(root: Path) -> dict[str, bytes]:
@@ -50,41 +50,28 @@ def seen_files(root: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_commit_that_fails_at_any_step_is_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
-) -> None:
+def test_commit_that_fails_at_any_step_is_undone(tmp_path: Path, overwrite: bool) -> None:
     """If a disk operation fails after the manifest exists, the commit must be undone or carried out completely."""
-    replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
         writer, staged = staged_in_three_partitions(root, overwrite=overwrite)
-        before, left, is_moving = seen_files(root), [steps], []
-
-        def step(self: Path, target: Any, left: Any = left) -> Path:
-            left[0] -= 1
-            if left[0] == -1:
-                raise OSError(errno.EIO, "Input/output error", str(self))
-            return replace(self, target)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "replace", step)
+        before = seen_files(root)
+        with failing_steps([steps + 1]):
             try:
                 writer.commit(staged)
             except PipelineError as error:
                 assert "Input/output error" in str(error)
-                is_moving.append(error)
-        if not is_moving:
-            break
-        failed += 1
+            else:
+                break
         writer.abort([*staged])
-        assert rows(root) == {"t-0": [b"old"], "u-0": [b"old"]}
+        assert by_partition(root) == {"t-0": [b"old"], "u-0": [b"old"]}
         assert seen_files(root) == before and is_clean(root, manifest_name(2))  # keeps other writers from this number
         job(root, table(("t", 1, b"again", 4), schema=WITH_EPOCHS))
     else:
         pytest.fail("a commit never came to its end")
-    assert failed >= 9
+    assert steps >= 9
     old, checkpoint = ([], "0\n1\n4 1\n") if overwrite else ([b"old"], "0\n2\n0 0\n4 1\n")
-    assert rows(root) == {"t-0": [*old, b"new"], "u-0": [*old, b"new"], "w-0": [b"new"]}
+    assert by_partition(root) == {"t-0": [*old, b"new"], "u-0": [*old, b"new"], "w-0": [b"new"]}
     assert (root / "t-0" / "leader-epoch-checkpoint").read_text() == checkpoint
 
 
@@ -103,49 +90,24 @@ def test_two_failures_while_a_commit_is_undone(tmp_path: Path, monkeypatch: pyte
         patch.setattr(local_moves, "is_undone", fails)
         with pytest.raises(PipelineError, match=r"Input/output error.*check whether they exist"):
             writer.commit(messages)
-    assert len(failed) == 2 and rows(tmp_path) == AFTER and is_clean(tmp_path)
+    assert len(failed) == 2 and by_partition(tmp_path) == AFTER and is_clean(tmp_path)
 
 
 @pytest.mark.usefixtures("neither_locks_nor_patience")
-def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_dies_while_undoing_a_commit(tmp_path: Path) -> None:
     """If a process dies while it rolls back a commit, the next reader must complete the rollback without an error."""
     writer, messages = begun(tmp_path)
-    rename, seen = Path.replace, []
-
-    def fails(path: Path, target: Any) -> Any:
-        seen.append(path)
-        if len(seen) == 3:
-            raise OSError(errno.EIO, "Input/output error", str(path))
-        if len(seen) == 5:
-            raise SystemExit
-        return rename(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fails)
-        with pytest.raises(SystemExit):
-            writer.commit(messages)
+    with failing_steps([3]), failing_steps([5], error=Stop), pytest.raises(Stop):
+        writer.commit(messages)
     assert LocalFolder(str(tmp_path)).pending() == [2]
-    assert rows(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
+    assert by_partition(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
 
 
 @pytest.mark.usefixtures("neither_locks_nor_patience")
-def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(tmp_path: Path) -> None:
     writer, messages = begun(tmp_path)
-    rename, seen = Path.replace, []
-
-    def fails(path: Path, target: Any) -> Any:
-        seen.append(path)
-        if len(seen) in (3, 5):
-            raise OSError(errno.EIO, "Input/output error", str(path))
-        return rename(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fails)
-        with pytest.raises(
-            PipelineError, match=r"Input/output error\. The write is not committed, but .* removes them"
-        ):
-            writer.commit(messages)
+    text = r"Input/output error\. The write is not committed, but .* removes them"
+    with failing_steps([3, 5]), pytest.raises(PipelineError, match=text):
+        writer.commit(messages)
     writer.abort(messages)
-    assert rows(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []
+    assert by_partition(tmp_path) == BEFORE and LocalFolder(str(tmp_path)).pending() == []

@@ -19,7 +19,7 @@ from bucket_writes import (
     values,
 )
 from object_storage import ConditionalFileSystem
-from written_logs import at_once, commit_or_abort
+from written_logs import at_once, commit_or_abort, once
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
@@ -55,15 +55,7 @@ def test_commit_between_the_check_and_the_change_of_another(bucket: Bucket, monk
     url, first, staged = begun(bucket)
     second = bucket.writer(url)
     other = [second.write(iter(values(b"x")))]
-    change, waiting = driver._Commit._change, [first]
-
-    def changed(self: Any, before: Any) -> Any:
-        found = change(self, before)
-        if self.job == second.job and waiting:
-            waiting.pop().commit(staged)
-        return found
-
-    monkeypatch.setattr(driver._Commit, "_change", changed)
+    once(monkeypatch, driver._Commit, "_change", lambda: first.commit(staged), after=True)
     second.commit(other)
     assert bucket.read(url) == {**APPENDED, "t-0": [b"a", b"b", b"d", b"x"]} and bucket.hidden(url) == []
     assert bucket.done(url)["number"] == 3

@@ -29,13 +29,15 @@ def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, n
         raise
 
 
-def staged_by_run(
-    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, run: str
-) -> tuple[LogStreamWriter, list[Staged]]:
-    """Write a row of batch 1 in a run of query q, but don't commit it."""
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 1, run))
-    writer = LogStreamWriter(log_target({"path": url, **bucket.options}, is_stream=True), overwrite=False)
-    return writer, [writer.write(iter(values(b"1")))]
+def two_runs(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[tuple[LogStreamWriter, list[Staged]]]]:
+    """Write a row of batch 1 in two runs of query q, but don't commit it. Return the log's URL and both writes."""
+    url, runs = bucket.new(), []
+    bucket.write(url, values(b"0"))
+    for run in ("r1", "r2"):
+        monkeypatch.setattr(driver, "batch_of_stream", lambda run=run: MicroBatch("q", 1, run))
+        writer = LogStreamWriter(log_target({"path": url, **bucket.options}, is_stream=True), overwrite=False)
+        runs.append((writer, [writer.write(iter(values(b"1")))]))
+    return url, runs
 
 
 def test_repeated_micro_batch(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,10 +81,7 @@ def test_another_run_of_a_micro_batch_is_undone_at_each_request(
 ) -> None:
     """Check that a run of a micro-batch does not delete rows that were written after another run was undone."""
     for step in every_step():
-        url = bucket.new()
-        bucket.write(url, values(b"0"))
-        one, staged = staged_by_run(bucket, monkeypatch, url, "r1")
-        other, of_other = staged_by_run(bucket, monkeypatch, url, "r2")
+        url, [(one, staged), (other, of_other)] = two_runs(bucket, monkeypatch)
 
         def undone(url: str = url, other: LogStreamWriter = other, of_other: list[Staged] = of_other) -> None:
             with requests(lambda _, sent: sent.startswith("copy")), suppress(PipelineError):
@@ -103,10 +102,7 @@ def test_run_of_a_micro_batch_is_committed_at_each_request_of_an_abort(
 ) -> None:
     """Check that an abort keeps the files of another run whose driver dies before it has copied them."""
     for step in every_step():
-        url = bucket.new()
-        bucket.write(url, values(b"0"))
-        one, staged = staged_by_run(bucket, monkeypatch, url, "r1")
-        other, of_other = staged_by_run(bucket, monkeypatch, url, "r2")
+        url, [(one, staged), (other, of_other)] = two_runs(bucket, monkeypatch)
 
         def committed(one: LogStreamWriter = one, staged: list[Staged] = staged) -> None:
             with requests(moves), pytest.raises(PipelineError, match="the write is committed"):

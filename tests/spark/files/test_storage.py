@@ -11,12 +11,11 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import infer_storage_options
 from pyspark.sql.streaming.datasource import ReadAllAvailable
-from streamed_logs import stream, triggers
+from streamed_logs import batch, segment, stream, triggers
 from written_logs import job, read_rows, table
 
 from tagwire.log import LogPathError
 from tagwire.log.file_bytes import file_status
-from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import settled
 from tagwire_spark.files.storage import Location, locations
@@ -28,17 +27,6 @@ from tagwire_spark.log_read.batches import split_pieces
 from tagwire_spark.log_read.query import log_query
 
 pytestmark = pytest.mark.spark
-
-
-def batch(base: int, count: int) -> bytes:
-    return build([Record(n, 1_000 + n, b"k%d" % n, b"v%d" % n) for n in range(base, base + count)], "v2").encode()
-
-
-def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{base:020}{suffix}"
-    path.write_bytes(b"".join(batches))
-    return path
 
 
 @pytest.fixture
@@ -103,9 +91,10 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
     """A cleaned segment (`.swap`) must replace all segments that contain the offsets of its batches."""
+    cleaned = segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3))
+    cleaned.rename(f"{cleaned}.swap")
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
-    segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")
     assert [offset for _, _, offset in rows(f"{scheme}{tmp_path}")] == list(range(9))
 
 
@@ -116,7 +105,7 @@ def test_wrong_index_entry_hides_no_row(tmp_path: Path, shift: int) -> None:
     at = len(batches[0] + batches[1]) + shift
     path.with_suffix(".index").write_bytes((6).to_bytes(4, "big") + at.to_bytes(4, "big"))
     for scheme in ("", "local://"):
-        query = log_query({"path": f"{scheme}{tmp_path}", "maxSplitBytes": "100"})
+        query = log_query({"path": f"{scheme}{tmp_path}", "maxSplitBytes": len(batches[0])})
         splits = log_plan.plan(query)
         found = [record.offset for each in splits for piece in split_pieces(each, query) for record in piece.batch]  # type: ignore[union-attr]
         assert found == list(range(18)) and len(splits) == 6

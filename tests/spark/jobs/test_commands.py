@@ -8,6 +8,7 @@ from shutil import copytree
 import pyspark
 import pytest
 import spark_session
+from small_logs import flip
 
 from tagwire_cli import spark_submit
 
@@ -26,9 +27,7 @@ def _run(*arguments: object) -> tuple[int, str, str]:
 
 def test_error_of_a_damaged_log_is_one_line(tmp_path: Path) -> None:
     (segment,) = copytree(SAMPLE / "orders-1", tmp_path / "logs" / "orders-1").glob("*.log")
-    data = bytearray(segment.read_bytes())
-    data[200] ^= 1
-    segment.write_bytes(data)
+    flip(segment, 200)
     output = tmp_path / "out"
     tagwire = (sys.executable, "-m", "tagwire_cli", "spark", "convert", "--master", "local[2]")
     status, out, err = _run(*tagwire, tmp_path / "logs", "--codec", "zstd", "--output", output)

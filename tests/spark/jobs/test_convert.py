@@ -3,7 +3,7 @@ from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
-from small_logs import transactional
+from small_logs import flip, transactional
 from written_logs import files
 
 from tagwire.errors import TagwireError
@@ -70,9 +70,7 @@ def test_transactions_across_segments(tmp_path: Path, to: str | None, codec: str
 
 def test_a_job_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
     log = transactional(tmp_path / "t-0")
-    data = bytearray((log / f"{1:020}.log").read_bytes())
-    data[-1] ^= 1
-    (log / f"{1:020}.log").write_bytes(data)
+    flip(log / f"{1:020}.log")
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\].*crc.*SQLSTATE: 22023$") as rejected:
         convert_logs(spark, log, tmp_path / "out", codec="gzip")
     assert f"{1:020}.log" in str(rejected.value)

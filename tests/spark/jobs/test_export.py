@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from written_logs import read_rows
 
 import tagwire_cli
 from tagwire.errors import TagwireError
@@ -26,9 +27,6 @@ from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, column_names, table_folder
 from tagwire_spark.jobs.units import job_inputs
-from tagwire_spark.log_read.query import log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of
-from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.spark
 
@@ -50,13 +48,7 @@ def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> lis
 
 
 def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
-    query = log_query({"path": str(path), **options})
-    found = []
-    for split in plan(query):
-        for batch in rows_of(split, query, full_schema(query)):
-            for row in batch.to_pylist():
-                found.append(row | {"file": Path(row["file"]).relative_to(path).as_posix()})
-    return found
+    return [row | {"file": Path(row["file"]).relative_to(path).as_posix()} for row in read_rows(path, **options)]
 
 
 def rows_of_parquet(path: Path) -> list[dict[str, Any]]:

@@ -3,16 +3,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamed_logs import batch, segment
+from small_logs import flip
+from streamed_logs import batch, segment, stream
+from written_logs import read_rows
 
 from tagwire.log import LogError, Partition
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.log_offsets import LogEnd, end_of
-from tagwire_spark.log_read.query import log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of_task
-from tagwire_spark.log_read.splits import plan
-from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 
 BATCHES = batch(20, size=10), batch(25, size=30), batch(30, size=60)
 LAST = batch(35, size=90)
@@ -54,25 +52,20 @@ TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    records = [Record(n, time, None, b"v") for n, time in enumerate(TIMES)]
+    batches = [build(records[n : n + 2], "v2").encode() for n in (0, 2, 4, 6)]
     for partition in (0, 1):
-        folder_path = tmp_path / f"t-{partition}"
-        folder_path.mkdir()
-        records = [Record(n, time, None, b"v") for n, time in enumerate(TIMES)]
-        batches = [build(records[n : n + 2], "v2").encode() for n in (0, 2, 4, 6)]
-        for first in (0, 2):
-            (folder_path / f"{2 * first:020}.log").write_bytes(b"".join(batches[first : first + 2]))
+        segment(tmp_path / f"t-{partition}", 0, *batches[:2])
+        segment(tmp_path / f"t-{partition}", 4, *batches[2:])
     return tmp_path
 
 
 def read(path: Path, **options: Any) -> list[tuple[int, int]]:
-    query = log_query({"path": str(path), **options})
-    batches = rows_of_task(plan(query), query, full_schema(query))
-    return sorted((row["partition"], row["offset"]) for batch in batches for row in batch.to_pylist())
+    return sorted((row["partition"], row["offset"]) for row in read_rows(path, **options))
 
 
 def first_offsets(path: Path, **options: str) -> Any:
-    query = stream_query({"path": str(path), **options})
-    return LogStreamReader(query, full_schema(query.query), []).initialOffset()
+    return stream(path, **options).initialOffset()
 
 
 def times(**of: int) -> str:
@@ -106,11 +99,9 @@ def test_times_take_precedence_over_offsets(folder: Path) -> None:
 
 
 def test_damage_before_the_record(folder: Path) -> None:
-    segment = folder / "t-0" / f"{0:020}.log"
-    data = bytearray(segment.read_bytes())
-    data[30] ^= 1
-    segment.write_bytes(data)
-    with pytest.raises(PipelineError, match=segment.name):
+    path = folder / "t-0" / f"{0:020}.log"
+    flip(path, 30)
+    with pytest.raises(PipelineError, match=path.name):
         read(folder / "t-0", startingOffsetsByTimestamp=times(p0=15))
     found = read(folder / "t-0", startingOffsetsByTimestamp=times(p0=15), mode="PERMISSIVE")
     assert [offset for _, offset in found] == [2, 3, 4, 5, 6, 7]

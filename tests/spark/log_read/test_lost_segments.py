@@ -4,30 +4,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamed_logs import stream, triggers
+from streamed_logs import batch, segment, stream, triggers
+from written_logs import read_rows
 
-from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.log_read.query import log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of_task
-from tagwire_spark.log_read.splits import plan
-
-
-def batch(first: int, count: int = 5) -> bytes:
-    return build([Record(first + n, 5, b"k", bytes(50)) for n in range(count)], "v2").encode()
 
 
 def log(folder: Path, *segments: list[bytes], bases: tuple[int, ...] = (0, 20, 30)) -> Path:
-    (folder / "t-0").mkdir(parents=True)
     found = segments or tuple([batch(base), batch(base + 5)] for base in bases)
     for base, batches in zip(bases, found, strict=True):
-        (folder / "t-0" / f"{base:020}.log").write_bytes(b"".join(batches))
+        segment(folder / "t-0", base, *batches)
     return folder
 
 
 def count(path: Path, **options: Any) -> int:
-    query = log_query({"path": str(path), **options})
-    return sum(batch.num_rows for batch in rows_of_task(plan(query), query, full_schema(query)))
+    return len(read_rows(path, **options))
 
 
 @pytest.mark.usefixtures("each_engine")

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
+from small_logs import flip
+from streamed_logs import segment
 
 from tagwire.message.engines import engine
 from tagwire.records import Record, build
@@ -32,14 +34,12 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 def segments(root: Path, count: int, partitions: int = 3) -> None:
     """Write segments of partitions that have the same offsets. A transaction ends in the partition's next segment."""
     for number in range(count):
-        folder = root / f"t-{number % partitions}"
-        folder.mkdir(parents=True, exist_ok=True)
         first = number // partitions * 10
         is_aborted = number % partitions == 1
         batches = [batch(first), batch(first + 4, producer=5)]
         if first:
             batches.insert(0, marker(first - 2, 5, ABORT if is_aborted else COMMIT))
-        (folder / f"{max(0, first - 2):020}.log").write_bytes(b"".join(batches))
+        segment(root / f"t-{number % partitions}", max(0, first - 2), *batches)
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
@@ -112,9 +112,7 @@ def test_damaged_segments_among_others(tmp_path: Path, monkeypatch: pytest.Monke
     """Check that both engines return the same rows around a wrong checksum, and around invalid records."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
-    data = bytearray(paths[4].read_bytes())
-    data[-1] ^= 1
-    paths[4].write_bytes(data)
+    flip(paths[4])
     good = build([Record(n, 1_700_000_000_000, b"k", b"v") for n in range(16, 18)], "v2")
     paths[7].write_bytes(good.replace(count=3).encode())
     cases: list[dict[str, Any]] = [{}, {"isolation.level": "read_committed"}, {"startingOffsets": '{"t": {"2": 4}}'}]
@@ -131,9 +129,7 @@ def test_damaged_segments_among_others(tmp_path: Path, monkeypatch: pytest.Monke
 def test_error_comes_after_the_rows_of_earlier_splits(tmp_path: Path) -> None:
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
-    data = bytearray(paths[4].read_bytes())
-    data[-1] ^= 1
-    paths[4].write_bytes(data)
+    flip(paths[4])
     got = []
     with pytest.raises(PipelineError, match=rf"MALFORMED_KAFKA_LOG\] {paths[4]}"):
         for each in arrow_batches(tmp_path):

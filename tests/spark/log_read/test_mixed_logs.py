@@ -5,6 +5,7 @@ import pytest
 from mixed_logs import MIXTURES, Mixture, log_of
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from small_logs import write_segment
 from streamed_logs import stream, triggers
 from written_logs import read_rows
 
@@ -73,9 +74,8 @@ def test_streams(tmp_path: Path, mixture: Mixture, bound: dict[str, int]) -> Non
 
 
 def test_only_the_given_format_is_read(tmp_path: Path) -> None:
-    (tmp_path / "t-0").mkdir()
     batches = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
-    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))
+    write_segment(tmp_path / "t-0", *batches)
     assert [row["format"] for row in read_rows(tmp_path, recordFormat="kip87")] == ["v1", "kip87"]
     with pytest.raises(PipelineError, match="found magic 1, expected 2"):
         read_rows(tmp_path, recordFormat="kip87", onlyRecordFormat="true")

@@ -1,7 +1,12 @@
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
+from pyspark.sql.types import StructType
+from small_logs import flip
+from streamed_logs import segment
+from written_logs import arrow_rows, read_rows
 
 from tagwire.log import LogError
 from tagwire.message.engines import engine
@@ -9,7 +14,7 @@ from tagwire.records import BatchBuilder
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, SparkColumn
 from tagwire_spark.log_read.query import log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.rows import rows_of
 from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine here")
@@ -18,19 +23,11 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 TIME = 1_700_000_000_000
 
 
-def rows(path: Path, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    query = log_query({"path": str(path), **options})
-    schema = full_schema(query)
-    if names is not None:
-        schema = type(schema)([schema[name] for name in names])
-    return [row for split in plan(query) for batch in rows_of(split, query, schema) for row in batch.to_pylist()]
-
-
 def both_engines(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
-    native = rows(path, **options)
+    native = read_rows(path, **options)
     with monkeypatch.context() as patch:
         patch.setattr("tagwire.log.column_stream.engine", lambda: "python")
-        assert native == rows(path, **options)
+        assert native == read_rows(path, **options)
     return native
 
 
@@ -66,12 +63,9 @@ def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: d
 def test_checksum_covers_the_original_bytes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: int | None, split_bytes: str
 ) -> None:
-    segment = next((SAMPLE / "orders-0").glob("*.log"))
-    (tmp_path / "orders-0").mkdir()
-    data = bytearray(segment.read_bytes())
+    copytree(SAMPLE / "orders-0", tmp_path / "orders-0")
     if damage is not None:
-        data[damage] ^= 1
-    (tmp_path / "orders-0" / segment.name).write_bytes(data)
+        flip(tmp_path / "orders-0" / f"{0:020}.log", damage)
     options = {"level": "batch", "mode": "PERMISSIVE", "maxSplitBytes": split_bytes}
     found = both_engines(monkeypatch, tmp_path, **options)
     assert sum(row["_error"] is not None for row in found) == (damage not in (None, 3))
@@ -102,7 +96,8 @@ def test_offsets(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
 
 
 def test_no_column_at_all() -> None:
-    assert rows(SAMPLE, []) == [{}] * 60
+    query = log_query({"path": str(SAMPLE)})
+    assert sum(batch.num_rows for split in plan(query) for batch in rows_of(split, query, StructType())) == 60
 
 
 @pytest.mark.parametrize("name", ["v0", "v1", "v2", "v3", "kip82-int"])
@@ -123,9 +118,7 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
                 offset=3 * number + index,
             )
         batches.append(builder.build().encode())
-    folder = tmp_path / "t-3"
-    folder.mkdir()
-    (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+    folder = segment(tmp_path / "t-3", 0, *batches).parent
     options = {} if name != "kip82-int" else {"recordFormat": name}
     bases = [row["baseOffset"] for row in both_engines(monkeypatch, folder, level="batch", **options)]
     # In formats other than v2 and v3, each message counts as a batch.
@@ -136,25 +129,18 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("count", [-1, -5, -(2**31)])
 def test_a_negative_count(tmp_path: Path, codec: str, count: int) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
     batch = BatchBuilder("v2", compression=codec).append(b"k", b"v").append(b"k", b"v").build()
-    (folder / f"{0:020}.log").write_bytes(batch.replace(count=count).encode())
+    segment(tmp_path / "t-0", 0, batch.replace(count=count).encode())
     with pytest.raises((LogError, PipelineError), match=f"found a count of {count}"):
-        rows(folder)
+        read_rows(tmp_path)
 
 
 def test_damage_is_reported_after_earlier_rows(tmp_path: Path) -> None:
-    segment = next((SAMPLE / "orders-0").glob("*.log"))
-    folder = tmp_path / "orders-0"
-    folder.mkdir()
-    data = bytearray(segment.read_bytes())
-    data[-1] ^= 1
-    (folder / segment.name).write_bytes(data)
-    query = log_query({"path": str(folder)})
+    copytree(SAMPLE / "orders-0", tmp_path / "orders-0")
+    flip(tmp_path / "orders-0" / f"{0:020}.log")
     got = []
     with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as rejected:
-        for batch in rows_of(plan(query)[0], query, full_schema(query)):
+        for batch in arrow_rows(tmp_path):
             got += batch.to_pylist()
     assert 0 < len(got) < 30 and not isinstance(rejected.value, LogError)
 
@@ -167,12 +153,9 @@ def test_timestamps_out_of_range(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     builder = BatchBuilder(format)
     for offset, time in enumerate(times):
         builder.append(b"k", b"v", timestamp=time, offset=offset)
-    (tmp_path / "t-0").mkdir()
-    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(builder.build().encode())
-    query = log_query({"path": str(tmp_path)})
-    [split] = plan(query)
+    segment(tmp_path / "t-0", 0, builder.build().encode())
     expected = [None if abs(time) > most else time * 1000 for time in times]
     for name in (engine(), "python"):
         monkeypatch.setattr("tagwire.log.column_stream.engine", lambda *_, answer=name: answer)
-        [batch] = rows_of(split, query, full_schema(query))
+        [batch] = arrow_rows(tmp_path)
         assert batch.column("timestamp").cast("int64").to_pylist() == expected

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import batch, segment, stream
+from written_logs import read_rows
 
 from tagwire.log import Partition, directory, indexes
 from tagwire.log.file_bytes import pread
 from tagwire.log.scan import Scan
 from tagwire.message.engines import engine
-from tagwire.records import Record, build
 from tagwire_spark.log_read import splits
 from tagwire_spark.log_read.batches import _start_hint
 from tagwire_spark.log_read.query import log_query
@@ -116,8 +116,6 @@ def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
 )
 @pytest.mark.parametrize("rest", [b"", b"\0" * 16, b"\0" * 5, b"\1\2\3"])
 def test_no_index_hides_a_record(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
-    from written_logs import read_rows
-
     path = segment(tmp_path / "t-0", 0, *(batch(first) for first in range(0, 50, 5)))
     path.with_suffix(".index").write_bytes(b"".join(pack(">ii", *each) for each in entries) + rest)
     for size in (1, 400, 1 << 20):
@@ -219,11 +217,7 @@ BATCHES = 40
 
 
 def filled(folder: Path) -> int:
-    folder.mkdir()
-    batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
-    data = b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES))
-    (folder / f"{0:020}.log").write_bytes(data)
-    return len(data) // BATCHES
+    return segment(folder, 0, *(batch(5 * n, size=400) for n in range(BATCHES))).stat().st_size // BATCHES
 
 
 def offsets(path: Path, split_bytes: int) -> list[list[int]]:
@@ -257,8 +251,7 @@ def test_a_split_may_begin_within_a_batch(tmp_path: Path) -> None:
 
 
 def test_a_file_of_zeros_has_no_rows(tmp_path: Path) -> None:
-    (tmp_path / "t-0").mkdir()
-    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(bytes(100_000))
+    segment(tmp_path / "t-0", 0, bytes(100_000))
     assert offsets(tmp_path, 30_000) == [[], [], [], []]
 
 

@@ -27,7 +27,7 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
         if source.topic is None:
             continue
         root = tmp_path / source.path.parent.name
-        job(root, list(arrow_rows(source.path)), segmentBytes=3000)
+        job(root, list(arrow_rows(source.path, includeControlRecords="true")), segmentBytes=3000)
         target = root / source.path.name
         expected = facts(source.path)
         if not expected:
@@ -347,7 +347,7 @@ def test_paths_that_can_not_be_written(tmp_path: Path) -> None:
 
 
 def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
-    batches = list(arrow_rows(logs / "kafka4" / "alpha-txn-many-0"))
+    batches = list(arrow_rows(logs / "kafka4" / "alpha-txn-many-0", includeControlRecords="true"))
     half = batches[0].num_rows // 2
     with pytest.raises(PipelineError, match="2 tasks wrote alpha-txn-many-0"):
         job(tmp_path, [batches[0].slice(0, half)], [batches[0].slice(half), *batches[1:]])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from small_logs import write_segment
 from written_logs import arrow_rows, columns, files, job, table
 
 from tagwire import log
@@ -97,16 +98,17 @@ def test_overwriting_a_folder_that_can_not_be_read(tmp_path: Path, monkeypatch: 
 
 def test_preallocated_log_is_rejected(tmp_path: Path) -> None:
     """Check that a log with zeros after its last batch is rejected, because new batches would follow the zeros."""
-    (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
-    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))
+    write_segment(tmp_path / "t-0", data, bytes(1000))
     with pytest.raises(PipelineError, match="1000 bytes after its last batch"):
         job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 
 def test_open_transactions_of_the_log_are_aborted(tmp_path: Path, logs: Path) -> None:
     source = logs / "kafka4" / "alpha-txn-many-0"
-    rows = pa.Table.from_batches(list(arrow_rows(source))).combine_chunks().to_batches()[0]
+    rows = (
+        pa.Table.from_batches(list(arrow_rows(source, includeControlRecords="true"))).combine_chunks().to_batches()[0]
+    )
     for cut in range(0, rows.num_rows, rows.num_rows // 5):
         root = tmp_path / str(cut)
         job(root, [rows.slice(0, cut)])

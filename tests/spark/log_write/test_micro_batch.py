@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from written_logs import columns, files, job, offsets, problems, read_rows, save, table
+from written_logs import Stop, columns, failing_steps, files, job, offsets, problems, read_rows, save, table
 
 from tagwire import log
 from tagwire_spark import PipelineError
@@ -95,32 +95,17 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
     assert offsets(tmp_path) == {"good-0": [0, 1, 2], "bad-0": [0]} and not list(tmp_path.glob(".*"))
 
 
-class Stop(BaseException):
-    """An exception that simulates the death of a process."""
-
-
 @pytest.mark.thorough
-def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+def test_driver_dies_before_each_step(tmp_path: Path, run: Any) -> None:
     """Stop a commit before each of its steps, and repeat it. Its batch and the next one must each be written once."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
-        left = steps
-
-        def step(original: Any, *arguments: Any, **named: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Stop
-            return original(*arguments, **named)
-
-        with monkeypatch.context() as patch:
-            for name in ("replace", "hardlink_to", "unlink", "mkdir", "rmdir", "write_text", "open"):
-                original = getattr(Path, name)
-                patch.setattr(Path, name, lambda *a, _o=original, **k: step(_o, *a, **k))
+        died = False
+        names = ("replace", "hardlink_to", "unlink", "mkdir", "rmdir", "write_text", "open")
+        with failing_steps(range(steps + 1, 1000), *names, error=Stop):
             try:
                 run(root, "q", 1, rows(1), rows(2, 3))
-                died = False
             except Stop:
                 died = True
         for _ in range(2):

@@ -2,8 +2,6 @@
 
 from tagwire.frames.registry import Registry
 
-__all__ = ["registry"]
-
 registry = Registry(
     __name__,
     {
