@@ -94,7 +94,7 @@ def generate(
     environment = environment_key(spec_set)
     tasks = _tasks(spec_set, environment)
     cache = Cache(cache_root or spec_set.root, spec_set.package) if use_cache else None
-    entries = _entries(tasks, cache, jobs or _processors(), progress or _silent)
+    entries = _entries(tasks, cache, jobs or _processors(), progress or (lambda done, total: None))
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
@@ -243,7 +243,3 @@ def _merge(entries: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _silent(done: int, total: int) -> None:
-    """Ignore a progress report."""

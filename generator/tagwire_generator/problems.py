@@ -51,30 +51,24 @@ class Rule(Generic[S]):
     """The only spec dialect in which a design rule is on by default, or "" for all dialects."""
 
 
-def _severity(number: int) -> Severity:
-    return "warning" if number >= 20 else "error"
-
-
-def _impact(number: int) -> Impact:
-    impacts: tuple[Impact, ...] = get_args(Impact)
-    return impacts[number // 20]
-
-
-def _rows() -> dict[str, dict[str, str]]:
-    return tomllib.loads(resources.files("tagwire_generator").joinpath("rules.toml").read_text("utf-8"))
-
-
-_ROWS: Final = _rows()
+_ROWS: Final[dict[str, dict[str, str]]] = tomllib.loads(
+    resources.files("tagwire_generator").joinpath("rules.toml").read_text("utf-8")
+)
 
 RULES: Final[dict[str, Rule[Severity]]] = {
-    id: Rule(id, cast(Severity, row.get("severity") or _severity(int(id[3:]))), row["title"], row["explanation"])
+    id: Rule(
+        id,
+        cast(Severity, row.get("severity", "warning" if int(id[3:]) >= 20 else "error")),
+        row["title"],
+        row["explanation"],
+    )
     for id, row in _ROWS.items()
     if id.startswith("TW") and not id.startswith("TW9")
 }
 """The rules for a single spec and for a folder of specs."""
 
 CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
-    id: Rule(id, _impact(int(id[3:])), row["title"], row["explanation"])
+    id: Rule(id, get_args(Impact)[int(id[3:]) // 20], row["title"], row["explanation"])
     for id, row in _ROWS.items()
     if id.startswith("TW9")
 }

@@ -16,10 +16,11 @@ from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs, without_imports
+from tagwire_generator.reading.keys import items
 from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
-from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
-from tagwire_generator.syntax.parse import Items, JsonNode, Object, parse
+from tagwire_generator.syntax.canonical import canonical_text, parsed_form
+from tagwire_generator.syntax.parse import Object, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
 
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
@@ -104,8 +105,8 @@ def _exported(
     uses = [use for each in (spec, *used) for use in _uses_of(each, options)]
     lost = tuple(spot for spot, verdict in uses if verdict != "rejected")
     stops = [spot for spot, verdict in uses if verdict == "rejected"]
-    trees = {each.name: normal_form(plain_tree(_root(each))) for each in used}
-    tree = _plain(without_imports(normal_form(plain_tree(root)), message, trees), "message", registers)
+    trees = {each.name: parsed_form(each.data.decode()) for each in used}
+    tree = _plain(without_imports(parsed_form(text), message, trees), "message", registers)
     written = canonical_text(tree) if lost else text
     if not stops:
         stops += _other_stops(message, root, written, lost)
@@ -166,13 +167,9 @@ def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
             continue
         yield node, key, owner
         inner = _NESTED_KINDS.get(kind)
-        for each in _objects(value) if inner else ():
-            yield from _keys(each, inner or "")
-
-
-def _objects(node: JsonNode) -> list[Object]:
-    found = node.items if isinstance(node, Items) else (node,)
-    return [each for each in found if isinstance(each, Object)]
+        for each in items(value) if inner else ():
+            if isinstance(each, Object):
+                yield from _keys(each, inner or "")
 
 
 def _plain(tree: dict[str, Any], owner: str, registers: Registers) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from tagwire.errors import SpecError
 from tagwire_generator.problems import render
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.syntax.canonical import normal_form, plain_tree
+from tagwire_generator.syntax.canonical import parsed_form
 from tagwire_generator.syntax.parse import Items, JsonNode, Object, parse
 from tagwire_generator.syntax.spec_text import BLOCKS, TOKEN, Comments, Path, inline, read_comments, spec_text
 
@@ -166,7 +166,7 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
         raise SpecError("\n".join(map(render, problems)), file=file, problems=problems)
     if result.message is not None and result.message.format is not None:
         return text
-    return with_comments(_form(text, file), text, file=file)
+    return with_comments(parsed_form(text), text, file=file)
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
@@ -177,15 +177,9 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
     comments = read_comments(text)
     _move_homeless(comments, form)
     formatted = spec_text(form, comments)
-    if _form(formatted, file) != form or _comment_lines(read_comments(formatted)) != _comment_lines(comments):
+    if parsed_form(formatted) != form or _comment_lines(read_comments(formatted)) != _comment_lines(comments):
         raise SpecError(f"{file}: formatting would lose a comment; move the comment to a line of its own", file=file)
     return formatted
-
-
-def _form(text: str, file: str) -> dict[str, Any]:
-    root = parse(text, file=file).root
-    assert root is not None  # `read_spec` has already accepted this text
-    return normal_form(plain_tree(root))
 
 
 def _comment_lines(comments: Comments) -> list[str]:

@@ -135,14 +135,9 @@ def _taken_key(new: MessageSpec, old_name: str) -> Finding:
 
 def _removal_findings(removed: Released) -> Iterator[Finding]:
     spec = removed.spec
-    if removed.is_retired:
-        return
-    if spec.valid_versions:
-        yield change("TW961", spec, spec.valid_versions, f"{spec.name} no longer has a spec")
-    else:
-        yield change(
-            "TW961", spec, NONE, f"{spec.name}, which kept apiKey {spec.api_key} reserved, no longer has a spec"
-        )
+    if not removed.is_retired:
+        name = spec.name if spec.valid_versions else f"{spec.name}, which kept apiKey {spec.api_key} reserved,"
+        yield change("TW961", spec, spec.valid_versions, f"{name} no longer has a spec")
 
 
 def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> Iterator[Finding]:

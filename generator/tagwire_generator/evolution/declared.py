@@ -106,11 +106,8 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
                 text = f"{text} in versions {versions}, which do not exist"
                 yield _field_change("TW928", new, versions, text, pair, field, key)
             if field.required and pair.old is not _NOTHING and not (twin is not None and twin.required):
-                versions, text = (
-                    field.versions & new.valid_versions,
-                    "the constructor did not require the field and now does",
-                )
-                yield _field_change("TW951", new, versions, text, pair, field, "required")
+                text = "the constructor did not require the field and now does"
+                yield _field_change("TW951", new, field.versions & new.valid_versions, text, pair, field, "required")
             if twin is not None and twin.record_formats != field.record_formats:
                 yield from _changed_formats(new, pair, twin, field, present & offered)
 
@@ -198,14 +195,11 @@ def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
         yield change("TW940", new, NONE, text, spot=Spot(key="format"))
     before, now = (format_class(spec, spec.options).layout().root for spec in (old, new))
     for rule, names, text in _layouts(before, now, {}, ()):
-        yield change(rule, new, NONE, text, path=".".join(item.name for item in names), spot=_spot(names))
+        spot = Spot(tuple(item.json_name for item in names))
+        yield change(rule, new, NONE, text, path=".".join(item.name for item in names), spot=spot)
 
 
 _Found = Iterator[tuple[str, tuple[Item, ...], str]]
-
-
-def _spot(items: tuple[Item, ...]) -> Spot:
-    return Spot(tuple(item.json_name for item in items))
 
 
 def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around: tuple[Item, ...]) -> _Found:

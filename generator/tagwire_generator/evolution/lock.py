@@ -21,8 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.imports import without_imports
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
-from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
-from tagwire_generator.syntax.parse import parse
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, parsed_form
 
 Tree = Mapping[str, Any]
 """A spec in normal form (see `syntax.canonical`), without descriptions."""
@@ -221,10 +220,8 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
                 "REV`",
                 file=spec.file,
             )
-    shared = {name: _normal_tree(new.texts[struct.file]) for name, struct in new.shared.items()}
-    trees = {
-        spec.name: without_imports(_normal_tree(new.texts[spec.file]), spec, shared) for spec in new.specs.values()
-    }
+    shared = {name: parsed_form(new.texts[struct.file]) for name, struct in new.shared.items()}
+    trees = {spec.name: without_imports(parsed_form(new.texts[spec.file]), spec, shared) for spec in new.specs.values()}
     baseline = old.baseline().specs if old else {}
     locked = {message.name: message for message in (old.messages if old else ())}
     stability = Stability(baseline.values())
@@ -258,12 +255,6 @@ def _register_facts(enum: RegisterSpec) -> Tree:
     suffix = {"suffix": enum.suffix} if enum.suffix else {}
     closed = {"closed": True} if enum.closed else {}
     return {"name": enum.name, "type": "register", "keys": enum.keys, **suffix, **closed, "entries": entries}
-
-
-def _normal_tree(text: str) -> dict[str, Any]:
-    root = parse(text, file="").root
-    assert root is not None, "a spec that could be read can be parsed"
-    return normal_form(plain_tree(root))
 
 
 def _facts(tree: Any) -> Any:

@@ -198,10 +198,7 @@ class FieldSpec:
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.type.can_be_null and self.default == implicit_default(self.type, self.meaning):
-            message = f"field {named(self.name)} may be null, but is {_default_in_words(self.default)} when absent"
+            absent = "empty" if isinstance(self.default, str | bytes | tuple) else "a default struct"
+            message = f"field {named(self.name)} may be null, but is {absent} when absent"
             remedy = 'write "default": "null" if absent should mean null'
             yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
-
-
-def _default_in_words(default: Default) -> str:
-    return "a default struct" if not isinstance(default, str | bytes | tuple) else "empty"

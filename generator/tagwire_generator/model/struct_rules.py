@@ -51,7 +51,8 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
             remedy = "declare it once, in commonStructs, or rename one"
             if other.owner:
                 remedy = f"importing {other.owner} also declares it; rename this struct, or use the imported one"
-            text = f"struct {name} is already declared{_as(other, name)}; {remedy}"
+            how = "" if other.name == name else f" as {other.name}, which differs only in case"
+            text = f"struct {name} is already declared{how}; {remedy}"
             yield Violation("TW304", "name", text, struct=position)
         if name.lower() == message.name.lower():
             text = f"struct {name} would be the same class as the message {named(message.name)}; rename it"
@@ -60,10 +61,6 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
         if prefix == message.name and version.isdigit():
             text = f"struct {name} has the name of the serializer of {prefix}, version {version}; rename it"
             yield Violation("TW313", "name", text, ("message:name",), struct=position)
-
-
-def _as(other: StructSpec, name: str) -> str:
-    return "" if other.name == name else f" as {other.name}, which differs only in case"
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:

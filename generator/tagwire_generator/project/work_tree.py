@@ -52,23 +52,27 @@ def unknown_files(files: Iterable[Path]) -> list[Path]:
     Files outside any work tree are left out. In a commit hook, the index of the pending commit is used. Raises GitError
     if git fails.
     """
-    found: list[Path] = []
-    for top, members in _by_tree(files).items():
-        folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
-        listing = run_git(top, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders, index=_index(top))
-        others = {top / os.fsdecode(name) for name in listing.split(b"\0")[:-1]}
-        found += [file for file in members if file.parent.resolve() / file.name in others]
-    return found
+    return _listed(files, "ls-files", "--others", "--exclude-standard")
 
 
 def staged_differently(files: Iterable[Path]) -> list[Path]:
     """Return the files whose staged content differs from the content on disk. Raises GitError if git fails."""
+    return _listed(files, "diff", "--name-only", "--no-ext-diff")
+
+
+def _listed(files: Iterable[Path], *command: str) -> list[Path]:
+    """Return the files that a git command lists. Files outside any work tree are left out."""
+    trees: dict[Path, list[Path]] = {}
+    for file in files:
+        top = _top(file)
+        if top is not None:
+            trees.setdefault(top, []).append(file)
     found: list[Path] = []
-    for top, members in _by_tree(files).items():
+    for top, members in trees.items():
         folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
-        listing = run_git(top, "diff", "--name-only", "--no-ext-diff", "-z", "--", *folders, index=_index(top))
-        changed = {top / os.fsdecode(name) for name in listing.split(b"\0")[:-1]}
-        found += [file for file in members if file.parent.resolve() / file.name in changed]
+        listing = run_git(top, *command, "-z", "--", *folders, index=_index(top))
+        listed = {top / os.fsdecode(name) for name in listing.split(b"\0")[:-1]}
+        found += [file for file in members if file.parent.resolve() / file.name in listed]
     return found
 
 
@@ -95,16 +99,6 @@ def copy_ignored(folder: Path, target: Path) -> None:
         copy = target / Path(name).relative_to(relative)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(top / name, copy)
-
-
-def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
-    """Group files by work tree. Files outside any work tree are left out."""
-    trees: dict[Path, list[Path]] = {}
-    for file in files:
-        top = _top(file)
-        if top is not None:
-            trees.setdefault(top, []).append(file)
-    return trees
 
 
 def _top(path: Path) -> Path | None:

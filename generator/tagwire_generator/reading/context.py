@@ -102,24 +102,20 @@ class Reading:
         node = part.node.get(key)
         if node is None:
             return None
-        if self.is_rejected(node):
-            part.broken_keys.add(key)
-            return None
-        try:
-            value = convert(node)
-        except BadValue as bad:
-            self.report(bad.rule, bad.node, bad.message)
-            part.broken_keys.add(key)
-            return None
-        except InvalidSpec as invalid:
-            for violation in invalid.violations:
-                self.report(violation.rule, node, violation.message)
-            part.broken_keys.add(key)
-            return None
-        if convert is version_range and isinstance(node, Scalar) and is_reversed(node, value):
-            message = f"the range {quoted(node.raw)} contains no version; write 'none' if that is intended"
-            self.report("TW220", node, message)
-        return value
+        if not self.is_rejected(node):
+            try:
+                value = convert(node)
+                if convert is version_range and isinstance(node, Scalar) and is_reversed(node, value):
+                    message = f"the range {quoted(node.raw)} contains no version; write 'none' if that is intended"
+                    self.report("TW220", node, message)
+                return value
+            except BadValue as bad:
+                self.report(bad.rule, bad.node, bad.message)
+            except InvalidSpec as invalid:
+                for violation in invalid.violations:
+                    self.report(violation.rule, node, violation.message)
+        part.broken_keys.add(key)
+        return None
 
     def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
         """Build an object with `make`. If values violate rules, report and drop these values, and try again."""

@@ -22,7 +22,7 @@ from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_sh
 from tagwire_generator.reading.context import Part, Reading
 from tagwire_generator.reading.keys import by_version, items, keys_of, whole_number
 from tagwire_generator.reading.register import Registers
-from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, parse
+from tagwire_generator.syntax.parse import Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _Inlined:
             value = tree[key]
             if kind in _RANGES:
                 value = str(self._within(value))
-            elif _is_by_version(kind):
+            elif "propertyNames" in schema()["$defs"][kind]:  # an object whose keys are version ranges
                 rows = {self._within(each): number for each, number in value.items()}
                 value = {str(each): number for each, number in rows.items() if each}
             result[key] = value
@@ -102,11 +102,6 @@ class _Inlined:
             result.pop("tag", None)
             result.pop("taggedVersions")
         return result
-
-
-def _is_by_version(kind: str) -> bool:
-    """Return whether the schema defines values of this kind as objects whose keys are version ranges, such as 1-3."""
-    return "propertyNames" in schema()["$defs"][kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +216,9 @@ NO_SHARED_STRUCTS: Final = SharedStructs()
 """An empty set of shared structs, which is used if a spec is read on its own."""
 
 
-def _struct_versions(node: JsonNode) -> StructVersions:
-    return StructVersions(by_version(node, whole_number))
-
-
-IMPORT_KEYS: Final = keys_of("import", [ImportSpec], {"structVersions": _struct_versions})
+IMPORT_KEYS: Final = keys_of(
+    "import", [ImportSpec], {"structVersions": lambda node: StructVersions(by_version(node, whole_number))}
+)
 
 
 def _import_of(values: Mapping[str, Any]) -> ImportSpec:

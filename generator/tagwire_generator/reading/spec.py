@@ -172,10 +172,6 @@ def _valid_range(node: JsonNode) -> Versions | None:
     return versions
 
 
-def _header_versions(node: JsonNode) -> tuple[tuple[Versions, int], ...]:
-    return by_version(node, whole_number)
-
-
 def _fallback(node: JsonNode) -> Fallback:
     assert isinstance(node, Object)
     return Fallback(whole_number(node.members["version"].value), whole_number(node.members["errorCode"].value))
@@ -194,7 +190,12 @@ def _claims(node: JsonNode) -> tuple[Claim, ...]:
 MESSAGE_KEYS: Final = keys_of(
     "message",
     [MessageSpec],
-    {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
+    {
+        "dialect": text,
+        "validVersions": _valid_range,
+        "headerVersions": lambda node: by_version(node, whole_number),
+        "fallback": _fallback,
+    },
     {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
 """The keys of a message, except for `fields` and similar lists, which `reading.struct` reads."""

@@ -12,12 +12,13 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.record_format_spec import BitsSpec, FramingSpec, RecordFormats, When
+from tagwire_generator.model.record_format_spec import BitsSpec, FramingSpec, When
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.problems import InvalidSpec, quoted
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.keys import (
     BadValue,
+    Convert,
     attributes_of,
     by_version,
     is_hexadecimal,
@@ -31,10 +32,6 @@ from tagwire_generator.reading.keys import (
 from tagwire_generator.syntax.parse import JsonNode, Object
 
 _BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
-
-
-def _bits(node: JsonNode) -> tuple[BitsSpec, ...]:
-    return tuple(_group(item) for item in items(node))
 
 
 def _group(node: JsonNode) -> BitsSpec:
@@ -64,15 +61,12 @@ def _when(node: JsonNode) -> When:
     return When(field, bits, 1 if equals is None else whole_number(equals))
 
 
-def _type(node: JsonNode) -> FieldType:
-    return FieldType.parse(text(node))
-
-
-def _record_formats(node: JsonNode) -> RecordFormats:
-    return by_version(node, text)
-
-
-_OWN: Final = {"type": _type, "recordFormats": _record_formats, "bits": _bits, "when": _when}
+_OWN: Final[Mapping[str, Convert]] = {
+    "type": lambda node: FieldType.parse(text(node)),
+    "recordFormats": lambda node: by_version(node, text),
+    "bits": lambda node: tuple(map(_group, items(node))),
+    "when": _when,
+}
 """Converters of the keys whose kind of value in the schema does not determine the converter."""
 
 FIELD_KEYS: Final = keys_of("field", [FieldSpec], _OWN)

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
@@ -39,6 +39,13 @@ def plain_tree(node: JsonNode) -> Any:
         return [plain_tree(item) for item in node.items]
     assert isinstance(node, Scalar)
     return node.value
+
+
+def parsed_form(text: str) -> dict[str, Any]:
+    """Return the normal form of a spec that `read_spec` accepts, from the spec's text."""
+    root = parse(text, file="").root
+    assert root is not None
+    return normal_form(plain_tree(root))
 
 
 def canonical_text(spec: Mapping[str, Any]) -> str:
@@ -113,18 +120,6 @@ def _type(value: Any, scope: _Scope) -> str:
     return "[]" + bare[2:].strip() if bare.startswith("[]") else bare
 
 
-def _entity_type(value: Any, scope: _Scope) -> str | None:
-    return None if value == "unknown" else str(value)
-
-
-def _flag(value: Any, scope: _Scope) -> bool | None:
-    return True if str(value).lower() in ("true", "1") else None
-
-
-def _number(value: Any, scope: _Scope) -> int:
-    return int(value)
-
-
 def _tag(value: Any, scope: _Scope) -> int | str:
     number = int(str(value), 0 if str(value).startswith("0x") else 10)
     return f"0x{number:04x}" if scope.draft else number
@@ -149,21 +144,9 @@ def _list(value: Any, scope: _Scope) -> list[Any]:
     return items
 
 
-def _strings(value: Any, scope: _Scope) -> list[str] | None:
-    return [str(item) for item in _list(value, scope)] or None
-
-
-def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
-    return [_tag(tag, scope) for tag in _list(value, scope)] or None
-
-
 def _by_version(value: Any, scope: _Scope) -> dict[str, str]:
     ranges = {Versions.parse(versions): str(name) for versions, name in value.items()}
     return {str(versions): ranges[versions] for versions in sorted(ranges, key=lambda versions: versions.lowest)}
-
-
-def _record_formats(value: Any, scope: _Scope) -> dict[str, str] | None:
-    return _by_version(value, scope) or None
 
 
 def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
@@ -184,14 +167,6 @@ def _default(value: Any, scope: _Scope) -> str | None:
         return text  # the name of an enum member
 
 
-def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
-    return [_field(field, scope, "field") for field in _list(value, scope)]
-
-
-def _optional_fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
-    return [_field(field, scope, "optionalField") for field in _list(value, scope)]
-
-
 def _field(field: Mapping[str, Any], outer: _Scope, owner: str) -> dict[str, Any]:
     keys = _keys(owner)
     scope = outer.inside(str(field.get("name", "?")), _type(field.get("type", ""), outer))
@@ -200,10 +175,6 @@ def _field(field: Mapping[str, Any], outer: _Scope, owner: str) -> dict[str, Any
         form["versions"] = form["taggedVersions"]
         scope.note(f"{scope.path} has no versions; using its taggedVersions {form['versions']}")
     return _in_order(form, keys)
-
-
-def _structs(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:
-    return [_struct(struct, scope) for struct in _list(value, scope)] or None
 
 
 def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
@@ -225,30 +196,32 @@ def _struct_versions(value: Any, scope: _Scope) -> dict[str, int] | None:
 
 _BY_KIND: Final[Mapping[str, _Key]] = {
     "dialect": _Key(_not_empty, str),
-    "entityType": _Key(_entity_type, str),
+    "entityType": _Key(lambda value, _: None if value == "unknown" else str(value), str),
     "fallback": _Key(_fallback, dict),
-    "fields": _Key(_fields, list),
+    "fields": _Key(lambda value, scope: [_field(field, scope, "field") for field in _list(value, scope)], list),
     "fieldType": _Key(_type, str),
-    "flag": _Key(_flag, bool),
+    "flag": _Key(lambda value, _: str(value).lower() in ("true", "1") or None, bool),
     "headerVersions": _Key(_by_version, dict),
     "imports": _Key(_imports, list),
     "listeners": _Key(_list, list),
     "messageType": _Key(_not_empty, str),
     "name": _Key(_not_empty, str),
-    "optionalFields": _Key(_optional_fields, list),
+    "optionalFields": _Key(
+        lambda value, scope: [_field(field, scope, "optionalField") for field in _list(value, scope)], list
+    ),
     "range": _Key(_some_versions, str),
-    "recordFormats": _Key(_record_formats, dict),
+    "recordFormats": _Key(lambda value, scope: _by_version(value, scope) or None, dict),
     "registerName": _Key(_not_empty, str),
-    "reservedTags": _Key(_reserved_tags, list),
+    "reservedTags": _Key(lambda value, scope: [_tag(tag, scope) for tag in _list(value, scope)] or None, list),
     "schemaReference": _Key(_not_empty, str),
     "structName": _Key(_not_empty, str),
     "structVersions": _Key(_struct_versions, dict),
-    "structs": _Key(_structs, list),
+    "structs": _Key(lambda value, scope: [_struct(each, scope) for each in _list(value, scope)] or None, list),
     "tag": _Key(_tag, int),
     "text": _Key(_not_empty, str),
-    "texts": _Key(_strings, list),
+    "texts": _Key(lambda value, scope: [str(item) for item in _list(value, scope)] or None, list),
     "versions": _Key(_versions, str),
-    "whole": _Key(_number, int),
+    "whole": _Key(lambda value, _: int(value), int),
     "word": _Key(_not_empty, str),
 }
 """The normal form for each kind of value in the schema."""

@@ -12,7 +12,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from tagwire.text_format import suggestion
 from tagwire_generator.problems import quoted
@@ -40,16 +40,13 @@ _KINDS: Final = {
 }
 
 
-class ShapeError:
+class ShapeError(NamedTuple):
     """A schema error at `node`. The reader must ignore the node `unusable`, if given."""
 
-    __slots__ = ("message", "node", "rule", "unusable")
-
-    def __init__(self, rule: str, node: JsonNode, message: str, unusable: JsonNode | None = None) -> None:
-        self.rule = rule
-        self.node = node
-        self.message = message
-        self.unusable = unusable
+    rule: str
+    node: JsonNode
+    message: str
+    unusable: JsonNode | None = None
 
 
 class _Error(Protocol):

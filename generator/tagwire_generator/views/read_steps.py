@@ -9,7 +9,7 @@ In generated code, `m` is the object, `buf` the input, `pos` the position, `n` t
 the input as bytes or as a memoryview.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tagwire.layout import (
     COMPACT,
@@ -54,7 +54,7 @@ class ReadStep:
     slow: tuple[str, ...] = ()
     body: "ReadStep | None" = None
     cases: tuple[TagCase, ...] = ()
-    defaults: tuple[str, ...] = field(default=())
+    defaults: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     note: str = ""
 
@@ -143,7 +143,7 @@ class _Steps:
         if isinstance(kind, Fixed):
             self.fixed(item.name, kind)
         elif isinstance(kind, Nested):
-            self.nested(f"m.{item.name}", kind)
+            self.marked(f"m.{item.name}", kind.marker, self.expressions.struct_reader(kind.struct, "1"))
         elif isinstance(kind, NullableFixed):
             self.marked(f"m.{item.name}", kind.marker, self.expressions.elements_reader(Fixed(kind.wire), "1"))
         elif isinstance(kind, Sized | Array) and kind.length is not None:
@@ -160,9 +160,6 @@ class _Steps:
         if converted:
             self.fixups.append(f"{direct} = {converted}")
         self.wait(f"raw_{name}" if converted else direct, wire.code, wire.width)
-
-    def nested(self, target: str, kind: Nested) -> None:
-        self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
         """Add the steps that read a value. `marker` is the type of the null marker before it, or "" if it has none."""
