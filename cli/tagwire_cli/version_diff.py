@@ -8,7 +8,7 @@ field's position changes only if it becomes a tagged field.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import EncodeError
@@ -46,9 +46,6 @@ class FieldState:
 
     def __str__(self) -> str:
         return self.type if self.tag is None else f"{self.type}, tag {self.tag}"
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"type": self.type, "nullable": self.nullable, "compact": self.compact, "tag": self.tag}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +114,8 @@ class VersionDiff:
                 {
                     "path": change.path,
                     "changes": list(change.kinds),
-                    "old": change.old.as_dict() if change.old else None,
-                    "new": change.new.as_dict() if change.new else None,
+                    "old": change.old and asdict(change.old),
+                    "new": change.new and asdict(change.new),
                 }
                 for change in self.changes
             ],

@@ -76,49 +76,41 @@ def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatS
         raise click.UsageError("--only-format needs --record-format with the name of a format, not `auto`.") from None
 
 
-def paths_argument(function: F) -> F:
-    """Add the argument PATH... for existing paths, which become Path objects. `-` is a segment on standard input."""
-    kind = InputPath(stdin_name=f"{0:020}.log")
-    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
+paths_argument = click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", type=InputPath(stdin_name=f"{0:020}.log")
+)
+"""Adds the argument PATH... for existing paths, which become Path objects. `-` is a segment on standard input."""
 
 
 def format_option(function: F) -> F:
     """Add the options `--format` and `--only-format`. The command gets both as one parameter, `format`, a FormatSet."""
-    return only_format_option(
-        click.option(
-            "--record-format",
-            "--format",
-            "format",
-            default="auto",
-            show_default=True,
-            metavar="NAME",
-            type=FormatName(is_read=True),
-            help="Assume this format for batches with its magic byte; detect all other formats.",
-        )(_with_formats(function))
-    )
 
-
-def lenient_option(function: F) -> F:
-    """Add the option `--lenient`, which accepts all records that Kafka's reader accepts."""
-    return click.option(
-        *("--lenient", "is_lenient"),
-        is_flag=True,
-        help="Accept what Kafka's reader accepts, skip damaged parts, and report both.",
-    )(function)
-
-
-def only_format_option(function: F) -> F:
-    """Add the flag `--only-format`, which rejects batches in any format other than that of `--format`."""
-    return click.option("--only-format", is_flag=True, help="Reject batches of any other format.")(function)
-
-
-def _with_formats(function: F) -> F:
     @wraps(function)
     def called(*args: Any, format: str, only_format: bool, **options: Any) -> Any:
         strict = not options.get("is_lenient", False)
         return function(*args, format=formats_of(format, only=only_format, strict=strict), **options)
 
-    return cast(F, called)
+    add = click.option(
+        "--record-format",
+        "--format",
+        "format",
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        type=FormatName(is_read=True),
+        help="Assume this format for batches with its magic byte; detect all other formats.",
+    )
+    return cast(F, only_format_option(add(called)))
+
+
+lenient_option = click.option(
+    *("--lenient", "is_lenient"),
+    is_flag=True,
+    help="Accept what Kafka's reader accepts, skip damaged parts, and report both.",
+)
+"""Adds the option `--lenient`, which accepts all records that Kafka's reader accepts."""
+only_format_option = click.option("--only-format", is_flag=True, help="Reject batches of any other format.")
+"""Adds the flag `--only-format`, which rejects batches in any format other than that of `--format`."""
 
 
 output_options = option_group(

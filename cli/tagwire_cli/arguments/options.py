@@ -67,26 +67,24 @@ def option_group(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     return add
 
 
-def package_option(function: F) -> F:
-    """Add the option `--package`. Pass its value to `tagwire_cli.arguments.packages.find_registry`."""
-    return click.option(
-        "--package",
-        metavar="NAME",
-        shell_complete=completion.packages,
-        help="The generated package; default: the first set of [tool.tagwire], or tagwire_messages.",
-    )(function)
+package_option = click.option(
+    "--package",
+    metavar="NAME",
+    shell_complete=completion.packages,
+    help="The generated package; default: the first set of [tool.tagwire], or tagwire_messages.",
+)
+"""Adds the option `--package`. Pass its value to `tagwire_cli.arguments.packages.find_registry`."""
 
 
-def limit_option(function: F) -> F:
-    """Add the option `--limit`, whose values `limits_of` parses."""
-    return click.option(
-        "--limit",
-        "limits",
-        multiple=True,
-        metavar="NAME=N",
-        shell_complete=completion.limits,
-        help="Reject input over a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
-    )(function)
+limit_option = click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    shell_complete=completion.limits,
+    help="Reject input over a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
+)
+"""Adds the option `--limit`, whose values `limits_of` parses."""
 
 
 def repeated_options() -> list[str]:
@@ -100,15 +98,14 @@ def repeated_options() -> list[str]:
     return args
 
 
-def file_option(function: F) -> F:
-    """Add the option `--file`, for commands whose arguments are not files."""
-    return click.option(
-        "--file",
-        metavar="FILE",
-        default="-",
-        type=AnyPath(allow_dash=True, is_text=True),
-        help="Read this file instead of standard input.",
-    )(function)
+file_option = click.option(
+    "--file",
+    metavar="FILE",
+    default="-",
+    type=AnyPath(allow_dash=True, is_text=True),
+    help="Read this file instead of standard input.",
+)
+"""Adds the option `--file`, for commands whose arguments are not files."""
 
 
 def frames_option(
@@ -118,31 +115,32 @@ def frames_option(
     return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
 
 
-def json_lines_option(function: F) -> F:
-    """Add the option `--json` (or `--jsonl`), for commands that print one JSON object per line."""
-    return click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
+json_lines_option = click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print JSON, one object per line.")
+"""Adds the option `--json` (or `--jsonl`), for commands that print one JSON object per line."""
 
 
-def port_option(function: F) -> F:
-    """Add the option `--port`, the port of the broker in a network capture."""
-    return click.option(
-        "--port",
-        type=click.IntRange(1, 65535),
-        default=9092,
-        help="The port of the brokers, in pcap files.",
-        show_default=True,
-    )(function)
+port_option = click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=9092,
+    help="The port of the brokers, in pcap files.",
+    show_default=True,
+)
+"""Adds the option `--port`, the port of the broker in a network capture."""
 
 
-def capture_options(function: F) -> F:
-    """Add the options `--capture` (parameter `is_capture`), `--where` (parsed by `frame_test`) and `--port`."""
-    where = click.option(
+capture_options = option_group(
+    click.option(
+        "--capture", "is_capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng."
+    ),
+    click.option(
         "--where",
         metavar="FILTER",
         help="Only captured frames that match, such as 'api=Fetch,Produce version=12- dir=response error=any'.",
-    )
-    help_text = "The input is captured frames: JSON lines, pcap or pcapng."
-    return click.option("--capture", "is_capture", is_flag=True, help=help_text)(where(port_option(function)))
+    ),
+    port_option,
+)
+"""Adds the options `--capture` (parameter `is_capture`), `--where` (parsed by `frame_test`) and `--port`."""
 
 
 def check_capture_options() -> None:
@@ -154,15 +152,14 @@ def check_capture_options() -> None:
         raise click.UsageError("--where needs --capture.")
 
 
-def requests_option(function: F) -> F:
-    """Add the option `--requests` (parameter `requests_file`). `tagwire_cli.input.frame_stream` reads the file."""
-    return click.option(
-        "--requests",
-        "requests_file",
-        metavar="FILE",
-        type=AnyPath(is_text=True),
-        help="The requests, as frames; responses are matched by correlation ID.",
-    )(function)
+requests_option = click.option(
+    "--requests",
+    "requests_file",
+    metavar="FILE",
+    type=AnyPath(is_text=True),
+    help="The requests, as frames; responses are matched by correlation ID.",
+)
+"""Adds the option `--requests` (parameter `requests_file`). `tagwire_cli.input.frame_stream` reads the file."""
 
 
 def show_sensitive_option(function: F) -> F:

@@ -53,9 +53,8 @@ class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
         return found
 
 
-def location_argument(function: F) -> F:
-    """Add the argument PATH..., for existing paths and for URLs. URLs are passed as strings."""
-    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PathOrUrl())(function)
+location_argument = click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PathOrUrl())
+"""Adds the argument PATH..., for existing paths and for URLs. URLs are passed as strings."""
 
 
 def spark_options(function: F) -> F:

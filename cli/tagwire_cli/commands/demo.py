@@ -16,6 +16,7 @@ from tagwire.text_format import count
 from tagwire_cli.arguments.options import package_option, port_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import captured_frames, digest, read_faults, round_trip
+from tagwire_cli.input.filters import api_stem
 from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.output.tables import TableColumn, print_table
 from tagwire_cli.paths import InputPath
@@ -152,7 +153,7 @@ def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> N
         others = [frame for _, frames in ranked[_CLIENTS_SHOWN:] for frame in frames]
         ranked[_CLIENTS_SHOWN:] = [(f"{len(ranked) - _CLIENTS_SHOWN} others", others)]
     for client, frames in ranked:
-        apis = Counter(_api_name(registry, frame) for frame in frames)
+        apis = Counter(api_stem(_message(registry, frame).NAME) for frame in frames)
         most = [f"{name} {number}" for name, number in apis.most_common(_APIS_SHOWN)]
         more = len(apis) - len(most)
         text = ", ".join(most) + (f" and {count(more, 'more API')}" if more else "")
@@ -172,10 +173,6 @@ def _version(capture: CapturedFrame) -> int:
 
 def _message(registry: "Registry", capture: CapturedFrame) -> "type[Message]":
     return registry.find(capture.direction, capture.api[0] if capture.api else -1)
-
-
-def _api_name(registry: "Registry", capture: CapturedFrame) -> str:
-    return _message(registry, capture).NAME.removesuffix("Request").removesuffix("Response")
 
 
 def _print_summary(registry: "Registry", outcome: _Outcome) -> None:

@@ -238,29 +238,22 @@ def _filled(old: Any, new: Any) -> Any:
     return [_filled(each, new) for each in old] if type(old) is list else new
 
 
-class _Selected:
+class _Selected(NamedTuple):
     """The fields that the PATH arguments select, with functions to read and to change them."""
 
-    def __init__(
-        self,
-        selection: "Selection | RequestSelection | ResponseSelection",
-        version_of: Callable[[bytes], int | None],
-        given: _SelectionInput,
-        api_of: ResponseApis | None = None,
-    ) -> None:
-        self.selection = selection
-        self._api_option = api_of
-        self._version_of = version_of
-        self._given = given
+    selection: "Selection | RequestSelection | ResponseSelection"
+    version_of: Callable[[bytes], int | None]
+    given: _SelectionInput
+    api_of: ResponseApis | None = None
 
     def parts(self) -> "Iterator[Part]":
         """Yield each frame of the input as a `Part`. If the input has no frames, yield it as a single `Part`."""
-        given = self._given
+        given = self.given
         if given.kind is None:
-            return iter([(1, "", read_bytes(given.file, is_hex=given.is_hex), self._version_of)])
+            return iter([(1, "", read_bytes(given.file, is_hex=given.is_hex), self.version_of)])
         found = frames(given.file, given.limits, is_hex=given.is_hex)
-        found = found if self._api_option is None else self._api_option.checked(found)
-        return ((number, position, data, self._version_of) for number, (position, data) in enumerate(found, 1))
+        found = found if self.api_of is None else self.api_of.checked(found)
+        return ((number, position, data, self.version_of) for number, (position, data) in enumerate(found, 1))
 
     def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
         """Yield the captured frames that contain the selected message."""
@@ -276,7 +269,7 @@ class _Selected:
         """
         read: Any = self.selection.read
         args = (data,) if self._is_request else (data, version)
-        rows = read(*args, limits=self._given.limits)
+        rows = read(*args, limits=self.given.limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
@@ -286,7 +279,7 @@ class _Selected:
         """
         rewrite: Any = self.selection.rewrite
         args = (data,) if self._is_request else (data, version)
-        rewritten: bytes = rewrite(*args, function, limits=self._given.limits)
+        rewritten: bytes = rewrite(*args, function, limits=self.given.limits)
         return rewritten
 
     @property

@@ -18,22 +18,16 @@ if TYPE_CHECKING:
     from tagwire.layout import Bits, Condition, Item, StructLayout
     from tagwire.message import Message, Struct
     from tagwire.message.field_table import FieldRow
-    from tagwire.message.record_format import RecordFormat
     from tagwire.versions import StructVersions, Versions
 
 
 _FIELD = TableColumn("field", style="cyan")
 _BY_VERSIONS = (
     _FIELD,
-    TableColumn("type"),
-    TableColumn("versions"),
-    TableColumn("nullable"),
-    TableColumn("tag"),
-    TableColumn("default"),
-    TableColumn("ignorable"),
+    *map(TableColumn, ("type", "versions", "nullable", "tag", "default", "ignorable")),
 )
 _HISTORY = (TableColumn("version", is_number=True, style="cyan"), TableColumn("releases"), TableColumn("change"))
-_IN_WIRE_ORDER = (_FIELD, TableColumn("type"), TableColumn("tag"), TableColumn("default"))
+_IN_WIRE_ORDER = (_FIELD, *map(TableColumn, ("type", "tag", "default")))
 _ABOUT = TableColumn("about")
 _INDENT = "  "
 
@@ -70,6 +64,8 @@ def command(name: str, version: int | None, number: int | None, wide: bool, as_j
       tagwire show OffsetCommitRequest --version 9 --wide
       tagwire show MetadataResponse --json
     """
+    from tagwire.message.field_table import layout_of
+
     if None not in (version, number):
         raise click.UsageError("give VERSION or --version, not both.")
     version = number if version is None else version
@@ -78,14 +74,17 @@ def command(name: str, version: int | None, number: int | None, wide: bool, as_j
     if found.KIND == "format":
         if version is not None:
             raise click.BadParameter(f"{name} is a record format; it has no versions", param_hint="--version")
-        _show_format(found, wide=wide, as_json=as_json)
+        facts = {"name": found.NAME, "format": found.FORMAT}
+        title = f"{found.NAME}: record format {found.FORMAT},"
+        _show_layout(found, found.layout().root, facts, title, wide=wide, as_json=as_json)
         return
     message = find_message(registry, name)
     if version is None:
         _show_versions(registry, message, wide=wide, as_json=as_json)
-    else:
-        require_version(message, version)
-        _show_layout(message, version, wide=wide, as_json=as_json)
+        return
+    require_version(message, version)
+    facts, title = {"name": message.NAME, "version": version}, f"{message.NAME} v{version}:"
+    _show_layout(message, layout_of(message, version).root, facts, title, wide=wide, as_json=as_json)
 
 
 def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool, as_json: bool) -> None:
@@ -180,20 +179,16 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
     shared = "".join(f", version {number} in {versions}" for versions, number in _used_versions(row, around))
     versions, tagged, nullable = (_within(around, each) for each in (row.versions, row.tagged, row.nullable))
     tag = "" if row.tag is None else str(row.tag) if tagged == versions else f"{row.tag} in {tagged}"
+    meaning = row.semantic if row.enum is None else row.enum.__name__
     return (
         _INDENT * depth + row.name,
-        ", ".join([f"{row.type} {_meaning(row)}".rstrip() + compact + formats + shared, *_rules(row)]),
+        ", ".join([f"{row.type} {meaning}".rstrip() + compact + formats + shared, *_rules(row)]),
         str(versions),
         str(nullable) if nullable else "",
         tag,
         "" if row.required else _default_text(row.default),
         "ignorable" if row.ignorable else "",
     )
-
-
-def _meaning(row: "FieldRow") -> str:
-    """Return the name of a field's enum or semantic type."""
-    return row.semantic if row.enum is None else row.enum.__name__
 
 
 def _rules(row: "FieldRow") -> Iterator[str]:
@@ -245,31 +240,17 @@ def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
     return facts
 
 
-def _show_layout(message: "type[Message]", version: int, *, wide: bool, as_json: bool) -> None:
-    from tagwire.message.field_table import layout_of
-
-    root = layout_of(message, version).root
-    if as_json:
-        write_json({"name": message.NAME, "version": version, "minimumSize": root.minimum, **_struct(root)})
-        return
-    say(f"{message.NAME} v{version}: at least {count(root.minimum, 'byte')}")
-    _print_wire(root, message if wide else None)
-
-
-def _show_format(found: "type[RecordFormat]", *, wide: bool, as_json: bool) -> None:
-    root = found.layout().root
-    if as_json:
-        write_json({"name": found.NAME, "format": found.FORMAT, "minimumSize": root.minimum, **_struct(root)})
-        return
-    say(f"{found.NAME}: record format {found.FORMAT}, at least {count(root.minimum, 'byte')}")
-    _print_wire(root, found if wide else None)
-
-
-def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None:
+def _show_layout(
+    documented: "type[Struct]", root: "StructLayout", facts: dict[str, Any], title: str, *, wide: bool, as_json: bool
+) -> None:
+    """Show the layout of a message version or of a record format. `facts` are added to the JSON."""
     from tagwire.explain.names import abouts
 
-    rows = list(_wire_rows(root, 0, "", {}))
-    _print_fields(_IN_WIRE_ORDER, rows, None if documented is None else abouts(documented))
+    if as_json:
+        write_json({**facts, "minimumSize": root.minimum, **_struct(root)})
+        return
+    say(f"{title} at least {count(root.minimum, 'byte')}")
+    _print_fields(_IN_WIRE_ORDER, list(_wire_rows(root, 0, "", {})), abouts(documented) if wide else None)
     if root.missing:
         missing = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
         say()

@@ -7,7 +7,7 @@ manager `at` adds the number of the frame or line to error messages.
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -78,16 +78,11 @@ def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _chunks(file: str) -> Iterator[bytes]:
+    """Yield the bytes of a stream as they arrive."""
     with open_input(file) as stream:
-        while chunk := _some(stream):
+        read = getattr(stream, "read1", stream.read)
+        while chunk := read(_CHUNK):
             yield chunk
-
-
-def _some(stream: IO[bytes]) -> bytes:
-    """Wait until bytes arrive, and return all that have arrived. At the end of the stream, return b""."""
-    read = getattr(stream, "read1", stream.read)
-    found: bytes = read(_CHUNK)
-    return found
 
 
 Api = tuple[int, int]

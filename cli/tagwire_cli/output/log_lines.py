@@ -135,12 +135,15 @@ def _batches(
         yield found, position, batch
 
 
+_registers_of = lru_cache(1)(registers_by_field)
+
+
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
     """Return a function that decodes records of a control batch or an internal topic, or None for other batches."""
     registry, is_control = options.registry, batch.is_control
     if registry is None:
         return None
-    registers = {} if options.as_json else _registers(registry)
+    registers = {} if options.as_json else _registers_of(registry)
     name = partition_name(segment.path.absolute().parent)
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
     if not log and not is_control:
@@ -174,11 +177,6 @@ def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
         hidden_json(value, content["value"])
     message = {"message": json.dumps(content, ensure_ascii=False)}
     return message | ({"value": json.dumps(HIDDEN)} if is_hidden else {})
-
-
-@lru_cache(1)
-def _registers(registry: Registry) -> dict[str, type[Register]]:
-    return registers_by_field(registry)
 
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:

@@ -134,12 +134,25 @@ def command(
 
 def print_compaction(report: "CompactReport", *, as_json: bool) -> None:
     """Print the report on a partition, as one line of JSON or as two tables."""
+    from tagwire.log.compaction import KEPT, REMOVED
+
     if as_json:
-        write_json_line(
-            camel_keys(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
-        )
-    else:
-        _print(report)
+        segments = [segment.to_json() for segment in report.segments]
+        write_json_line(camel_keys(report._asdict() | {"partition": str(report.partition), "segments": segments}))
+        return
+    if report.segments:
+        print_table(_COLUMNS, [_row(segment) for segment in report.segments])
+    kept, removed = Counter[str](), Counter[str]()
+    for segment in report.segments:
+        kept.update(segment.kept)
+        removed.update(segment.removed)
+    rows = [(str(kept[reason]), "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
+    rows += [(str(removed[reason]), "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
+    if rows:
+        say()
+        print_table(_REASONS, rows)
+        say()
+    write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
 
 
 def _compacted(
@@ -166,10 +179,6 @@ def _compacted(
         copy_directory_files(folders, keeps_producers=True)
 
 
-def _segments(report: "CompactReport") -> list[dict[str, Any]]:
-    return [segment.to_json() for segment in report.segments]
-
-
 def _explain_json(segment: "Segment", record: "Record", reason: str) -> None:
     from tagwire.log.compaction import KEPT
 
@@ -181,24 +190,6 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
 
     what, why = ("kept", KEPT[reason]) if reason in KEPT else ("removed", REMOVED[reason])
     write_line(f"{record.offset}\t{what}\t{why}")
-
-
-def _print(report: "CompactReport") -> None:
-    from tagwire.log.compaction import KEPT, REMOVED
-
-    if report.segments:
-        print_table(_COLUMNS, [_row(segment) for segment in report.segments])
-    kept, removed = Counter[str](), Counter[str]()
-    for segment in report.segments:
-        kept.update(segment.kept)
-        removed.update(segment.removed)
-    rows = [(str(kept[reason]), "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
-    rows += [(str(removed[reason]), "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
-    if rows:
-        say()
-        print_table(_REASONS, rows)
-        say()
-    write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
 
 
 def _row(segment: "SegmentReport") -> tuple[str, ...]:

@@ -27,18 +27,12 @@ from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, writ
 
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
-    from tagwire.log.rebatching import LossReport
     from tagwire.records import FormatSet
 
 
 _COLUMNS = (
     TableColumn("file", style="cyan"),
-    TableColumn("records", is_number=True),
-    TableColumn("batches", is_number=True),
-    TableColumn("now", is_number=True),
-    TableColumn("bytes", is_number=True),
-    TableColumn("now", is_number=True),
-    TableColumn("left out", is_number=True),
+    *(TableColumn(title, is_number=True) for title in ("records", "batches", "now", "bytes", "now", "left out")),
 )
 
 
@@ -98,16 +92,18 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 
     losses = LossReport()
     rows = []
-    for report in reports:
-        losses.merge(report.losses)
+    for each in reports:
+        losses.merge(each.losses)
         if as_json:
-            write_json_line(camel_keys(report.to_json()))
+            write_json_line(camel_keys(each.to_json()))
         else:
-            rows.append(_row(report))
+            numbers = (each.records, each.batches, each.new_batches, each.bytes, each.new_bytes, each.left_out)
+            rows.append((str(each.file), *map(str, numbers)))
     if not as_json:
         print_table(_COLUMNS, rows)
-    if losses:
-        _tell(losses)
+    for row in losses.rows():
+        where = f"first at byte {row.position} of {row.file}: {row.value}"
+        say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)
     if skipped:
         skipped.end()
     if losses:
@@ -129,14 +125,3 @@ def _converted(
         folders += log_folders(found, path, output)
         # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
-
-
-def _row(report: "ConvertReport") -> tuple[str, ...]:
-    numbers = (report.records, report.batches, report.new_batches, report.bytes, report.new_bytes, report.left_out)
-    return (str(report.file), *map(str, numbers))
-
-
-def _tell(losses: "LossReport") -> None:
-    for row in losses.rows():
-        where = f"first at byte {row.position} of {row.file}: {row.value}"
-        say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)
