@@ -270,12 +270,6 @@ def test_options_are_passed_on() -> None:
         registry.decode_response(answer, 7, 3, limits=Limits(elements=0))
 
 
-def test_a_request_without_fields() -> None:
-    data = registry.encode_request(WipeRequest(), 1, client_id="")
-    assert data == bytes.fromhex("0008 0001 00000000 0000")
-    assert registry.decode_request(data).message == WipeRequest()
-
-
 def test_responses() -> None:
     message = PollResponse(names=["a"])
     data = registry.encode_response(message, 2, correlation_id=9)
@@ -283,6 +277,12 @@ def test_responses() -> None:
     frame = registry.decode_response(data, 7, 2)
     assert frame == Frame(ResponseHeader(correlation_id=9), message, 2)
     assert registry.encode_response(message, 2, header=frame.header) == data
+
+
+def test_header_of_api_versions_responses_is_always_version_0() -> None:
+    response, request = kafka.response(18), kafka.request(18)
+    assert {response.header_version(version) for version in [*response.VERSIONS, 99]} == {0}
+    assert {request.header_version(version) for version in (3, 4, 99)} == {2}
 
 
 REJECTION = bytes.fromhex("00000009 0023 00000001 0001 61")
