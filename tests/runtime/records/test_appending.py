@@ -103,23 +103,6 @@ def test_appending_equals_building_from_a_list(name: str, codec: str) -> None:
     assert 20 < failed < 75
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"base_offset": 7},
-        {"base_offset": 2**62, "base_timestamp": 3},
-        {"delete_horizon_ms": 9},
-        {"timestamp_type": "append", "append_time": 77},
-        {"producer_id": 5, "producer_epoch": 1, "base_sequence": 0, "is_transactional": True},
-        {"last_offset": 900, "max_timestamp": 4},
-        {"base_offset": 2**63},
-    ],
-)
-def test_settings_of_the_batch(settings: dict[str, Any]) -> None:
-    calls = [FIRST, {**FIRST, "timestamp": 5}, {"offset": settings.get("base_offset", 0) + 30}]
-    assert outcome(lambda: appended(calls, **settings)) == outcome(lambda: listed(calls, **settings))
-
-
 @pytest.mark.parametrize("name", format_names())
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_the_size_is_exact_before_compression(name: str, codec: str) -> None:

@@ -122,11 +122,6 @@ def test_fast_path_writes_the_same_as_the_layout(format: str, monkeypatch: pytes
     assert read_fast == list(slow) == records
 
 
-def test_v3_sets_its_bit_unless_a_record_has_attributes() -> None:
-    assert build([PLAIN], "v3").attributes == 0x80
-    assert build([PLAIN.replace(attributes=1)], "v3").attributes == 0
-
-
 def test_messages_that_are_not_compressed_come_back_one_by_one() -> None:
     batch = build([PLAIN, PLAIN.replace(offset=9)], "v1")
     assert len(batch) == 2 and (batch.base_offset, batch.last_offset) == (5, 9)
@@ -197,10 +192,3 @@ def test_objects_that_are_not_records(name: str, other: Any) -> None:
     with pytest.raises(EncodeError, match="expected a Record") as caught:
         build([PLAIN, other], name)
     assert caught.value.path == "records[1]"
-
-
-@pytest.mark.parametrize("own", [0, 3, 5, 99])
-def test_offsets_in_a_wrapper_of_v0_are_absolute(own: int) -> None:
-    data = build([Record(4, -1, b"k", b"v"), Record(5, -1, b"l", b"w")], "v0", compression="gzip").encode()
-    (batch,) = read_batches(own.to_bytes(8, "big") + data[8:])
-    assert [record.offset for record in batch] == [4, 5]

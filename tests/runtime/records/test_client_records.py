@@ -26,15 +26,6 @@ from tagwire_generator.syntax.spec_schema import schema
 BYTES = bytes.fromhex("03 01 68 76  01 00")
 
 
-def test_headers_are_an_ordered_multimap() -> None:
-    headers = Headers()
-    assert headers.as_bytes() == b"" and headers.keys() == [] and headers.get("h") == []
-    for key, value in (("h", b"1"), ("i", b""), ("h", b"2")):
-        headers.add(key, value)
-    assert headers.keys() == ["h", "i"] and headers.get("h") == [b"1", b"2"]
-    assert Headers(headers.as_bytes()) == headers and len(headers) == 3
-
-
 def test_bytes_in_bytes_out() -> None:
     headers = Headers(BYTES)
     assert headers.as_bytes() == BYTES
@@ -213,12 +204,6 @@ def test_the_headers_of_a_producer_get_the_order_of_the_format(format: str, keys
     assert [key for key, _ in read.headers] == keys
 
 
-def test_a_header_s_value_has_its_own_serializer() -> None:
-    record = ProducerRecord("t", b"v")
-    record.set_header(1, 258, serializer=lambda number: number.to_bytes(8, "big"))
-    assert record.get_header(1, deserializer=lambda data: int.from_bytes(data, "big")) == 258
-
-
 @pytest.mark.parametrize(
     ("key", "value"), [(1, None), (1, "text"), (2**32, b""), (-(2**31) - 1, b""), (True, b""), ("h", 5)]
 )
@@ -245,17 +230,6 @@ def test_null_value_without_the_tombstone_flag_is_rejected() -> None:
     assert not record.is_tombstone
     with pytest.raises(EncodeError, match="older readers would treat the record as a tombstone"):
         record.record()
-
-
-@pytest.mark.parametrize("format", ["v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "kip82-int+kip87"])
-@pytest.mark.parametrize(("value", "tombstone"), [(None, None), (b"", None), (b"v", None), (None, True), (b"v", False)])
-def test_tombstones_are_not_retained(format: str, value: bytes | None, tombstone: bool | None) -> None:
-    sent = ProducerRecord("t", value, b"k", tombstone=tombstone)
-    [read] = build([sent.record()], format)
-    received = ConsumerRecord("t", 0, read)
-    for record in (sent.record(), read):
-        assert should_retain(record, format) is not record.is_tombstone
-    assert sent.is_tombstone is received.is_tombstone is read.is_tombstone
 
 
 def test_a_consumer_record_does_not_change() -> None:

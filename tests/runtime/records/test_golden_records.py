@@ -296,18 +296,6 @@ def case(name: str, what: str) -> bytes:
     return next(golden(text) for one, other, text, _ in CASES if (one, other) == (name, what))
 
 
-def test_message_without_headers_differs_from_v1_in_magic_and_crc_only() -> None:
-    """Check a claim of KIP-82's first draft: messages without headers are no larger than in v1."""
-    plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
-    differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
-    assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}
-
-
-def test_tombstone_flag_of_kip_87_takes_no_bytes() -> None:
-    assert len(case("kip87", "tombstone with a payload")) == len(case("kip87", "no tombstone"))
-    assert len(case("kip87", "no tombstone")) == len(case("v1", "key and value"))
-
-
 @pytest.mark.parametrize(
     ("what", "one", "other"), [("key order", "kip82-int", "kip82-int-signed"), ("a record", "v3", "v3-zigzag")]
 )

@@ -95,14 +95,6 @@ def test_read_as_kafka_reads_it(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_written_back(row: dict[str, Any]) -> None:
-    batch = the_batch(row)
-    data = bytes.fromhex(row["hex"])
-    assert batch.encode() == data
-    assert batch.replace(base_offset=batch._header[batch._format.fields["base_offset"].name]).encode() == data
-
-
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_rebuilt_from_its_records(row: dict[str, Any]) -> None:
     """Rebuilt batches must have the same records and, if they are not compressed, the same bytes."""
     batch = the_batch(row)
