@@ -168,13 +168,6 @@ def test_columns_can_be_iterated_twice(logs: Path) -> None:
     assert pa.table(columns) == pa.table(columns)
 
 
-def test_polars(logs: Path) -> None:
-    path = logs / "kafka4/alpha-compact-txn-0"
-    frame = polars.DataFrame(log.columns(path))
-    assert frame["offset"].to_list() == [row["offset"] for row in expected(path, "record")]
-    assert frame["headers"].to_list() == [row["headers"] for row in expected(path, "record")]
-
-
 def test_the_type_is_known_before(logs: Path) -> None:
     columns = log.columns(logs / "kafka4/alpha-txn-many-0")
     schema = pa.schema(columns)

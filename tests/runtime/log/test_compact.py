@@ -26,14 +26,6 @@ def test_batches_keep_their_shape(tmp_path: Path) -> None:
         assert getattr(compacted, name) == getattr(batch, name), name
 
 
-def test_compaction_without_removals_keeps_the_bytes(tmp_path: Path) -> None:
-    batches = [build([Record(n, OLD, b"k%d" % n, b"v")], "v2", compression="gzip") for n in range(9)]
-    folder = write(tmp_path / "alpha-0", batches)
-    compact(folder)
-    name = segment_file(0, "log")
-    assert (folder.with_name("compacted-0") / name).read_bytes() == (folder / name).read_bytes()
-
-
 def make(folder: Path) -> Path:
     folder.mkdir()
     return folder
@@ -110,18 +102,6 @@ def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -
     assert seen > 50
 
 
-def test_damage_is_reported_with_its_position_and_nothing_is_left(tmp_path: Path) -> None:
-    folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
-    path = folder / segment_file(0, "log")
-    data = bytearray(path.read_bytes())
-    data[200] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(log.LogError, match=r"crc at byte 1\d\d") as caught:
-        compact(folder)
-    assert (caught.value.file, caught.value.rule) == (str(path), "TWL104")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(ENOSPC, "No space left on device"), BrokenPipeError()])
 def test_an_interrupt_or_an_error_of_the_caller_leaves_nothing(tmp_path: Path, error: BaseException) -> None:
     folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
@@ -135,12 +115,6 @@ def test_an_interrupt_or_an_error_of_the_caller_leaves_nothing(tmp_path: Path, e
         )
     assert caught.value is error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
-
-
-def test_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
-    folder, there = (write(tmp_path / name, [one(0, b"a", b"v")]) for name in ("alpha-0", "beta-0"))
-    with pytest.raises(log.LogPathError, match="already exists"):
-        compact_partition(log.Partition(folder), there, Compaction(now=NOW))
 
 
 def test_compacting_again_changes_nothing(tmp_path: Path) -> None:

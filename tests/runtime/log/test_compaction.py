@@ -95,16 +95,6 @@ def test_earlier_compaction_determines_the_age_of_tombstones(tmp_path: Path) -> 
         assert offsets(list(log.Partition(target).batches())) == kept
 
 
-def test_tombstone_flag_of_kip_87(tmp_path: Path) -> None:
-    """In KIP-87, a value with the tombstone flag deletes its key, and a null value without the flag does not."""
-    flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
-    plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
-    segments = [[flagged], [plain]]
-    folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
-    report, compacted = compact(folder, format="kip87")
-    assert (offsets(compacted), report.segments[0].removed) == ([1], {"expired_tombstone": 1})
-
-
 def test_aborted_records_are_removed_and_replace_nothing(tmp_path: Path) -> None:
     batches = [txn(0, b"a"), marker(1, COMMIT), txn(2, b"a"), txn(3, b"b"), marker(4, ABORT), one(5, b"c", b"v")]
     report, compacted = compact(write(tmp_path / "alpha-0", batches))

@@ -298,15 +298,6 @@ def test_a_segment_that_outgrows_its_indexes_is_continued(
     assert records(tmp_path / "to") == records(logs / UPGRADE)
 
 
-def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
-    source = copy_of(SEGS)
-    path = source / f"{381:020}.log"
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(log.LogError, match="the rest of the file"):
-        converted(source, tmp_path / "to" / "topic-0", Conversion("v2"))
-    assert list((tmp_path / "to").iterdir()) == []
-
-
 def test_interrupted_conversion_leaves_no_folder(logs: Path, tmp_path: Path) -> None:
     counts: list[int] = []
 

@@ -132,22 +132,6 @@ def test_log_start_applies_on_request(logs: Path) -> None:
     assert next(log.read(folder, 100, from_log_start=True)).last_offset >= 100
 
 
-def test_formats_of_proposals(tmp_path: Path) -> None:
-    for format in ("v3", "v3-zigzag", "kip82-int", "kip82-str", "kip87"):
-        sets = [build([Record(n, 300 + n, b"k", b"v" * n)], format).encode() for n in (5, 6, 7)]
-        path = tmp_path / f"{format}.log"
-        path.write_bytes(b"".join(sets) + bytes(40))
-        assert [record.offset for batch in log.read(path, format=format) for record in batch] == [5, 6, 7]
-        assert next(batch.base_offset for batch in log.read(path, 6, format)) == 6
-        path.write_bytes(b"".join(sets)[:-1])
-        with pytest.raises(log.LogError) as caught:
-            list(log.read(path, format=format))
-        assert caught.value.rule == "TWL101"
-    path = tmp_path / "v3.log"
-    path.write_bytes(build([Record(5, 300, b"k", b"v")], "v3").encode())
-    assert [batch.format for batch in log.read(path)] == ["v3"]
-
-
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
     """A v3 batch must be read as v3, even if a byte of its checksum looks like the magic byte of an older format."""

@@ -25,12 +25,6 @@ from tagwire.wire.varint import uvarint_bytes
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
-KAFKA_PYTHON = bytes.fromhex(
-    "000000000000000000000056d1502a8b01010000000000000000ffffffff000000401f8b0800f2f1066b02ff6360800389e8"
-    "150b3731c278acff81004833951940454052123aeb27aa60516308156102a9d9baecc03c2c6a8c007ccfa14d6c000000"
-)
-"""A batch of three messages as kafka-python's builder writes it."""
-
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
     """Return a wrapper with a valid checksum. If `bend` isn't 0, the byte at that index of the gzip data is damaged."""
@@ -82,10 +76,6 @@ def test_offsets_of_a_wrapper(
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))
     assert (report.records, report.problems) == (len(expected), [])
     assert log.Partition(tmp_path / "t-0").segments[0].end_offset() == batch.last_offset + 1
-
-
-def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
-    assert set(map(tuple, read_all(KAFKA_PYTHON, tmp_path).values())) == {(0, 1, 2)}
 
 
 def bent(magic: int) -> bytes:
