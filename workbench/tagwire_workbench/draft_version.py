@@ -30,8 +30,7 @@ from tagwire_generator.project.output import contents_of, has_text, write_all
 from tagwire_generator.project.spec_files import find_specs, spec_data
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.spec import read_data, read_spec
-from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
-from tagwire_generator.syntax.parse import parse
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, parsed_form
 from tagwire_workbench.draft_spec import (
     cut_to_plain,
     field_paths,
@@ -152,8 +151,10 @@ def plan_drafts(
         is_left_out = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_left_out else target / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        # Check the draft, because its new version may break rules that didn't apply to the old versions.
-        problems += _problems(drafts[-1], options)
+        if path is not None:
+            # Check the draft, because its new version may break rules that didn't apply to the old versions.
+            draft = drafts[-1]
+            problems += read_spec(draft.text, file=str(path), component=draft.component, options=options).problems
     _reject(problems)
     plan = _plan(drafts, before)
     _reject_losses(plan, is_in_place=is_in_place, options=options, released=released)
@@ -206,9 +207,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
                     "define them in commonStructs",
                     file=data.file,
                 )
-            root = parse(data.data.decode(), file=data.file).root
-            assert root is not None, "the reader accepted it"
-            sources.append(_Source(path, normal_form(plain_tree(root)), result.message.summary()))
+            sources.append(_Source(path, parsed_form(data.data.decode()), result.message.summary()))
     _reject(problems)
     _reject(check_set([source.summary for source in sources], options))
     return sources
@@ -301,12 +300,6 @@ def _draft_text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)
-
-
-def _problems(draft: Draft, options: SpecOptions) -> Sequence[Problem]:
-    if draft.path is None:
-        return ()
-    return read_spec(draft.text, file=str(draft.path), component=draft.component, options=options).problems
 
 
 def _reject(problems: Iterable[Problem]) -> None:

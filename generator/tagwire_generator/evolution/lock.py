@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.imports import without_imports
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
-from tagwire_generator.syntax.canonical import canonical_text, normal_form, parsed_form
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, parsed_form, without_keys
 
 Tree = Mapping[str, Any]
 """A spec in normal form (see `syntax.canonical`), without descriptions."""
@@ -229,7 +229,7 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
     messages: list[LockedMessage] = []
     for spec in new.specs.values():
         before = pairing.old_of(spec)
-        tree = _facts(trees[spec.name])
+        tree = without_keys(trees[spec.name], ("about", "$schema"))
         history = locked[before.spec.name] if before else None
         last = before.spec.valid_versions - stability.unstable(before.spec) if before else NONE
         archive = tuple(_archive(history, last, spec)) if history else ()
@@ -255,13 +255,6 @@ def _register_facts(enum: RegisterSpec) -> Tree:
     suffix = {"suffix": enum.suffix} if enum.suffix else {}
     closed = {"closed": True} if enum.closed else {}
     return {"name": enum.name, "type": "register", "keys": enum.keys, **suffix, **closed, "entries": entries}
-
-
-def _facts(tree: Any) -> Any:
-    """Return a copy of a spec's JSON tree without descriptions and `$schema`."""
-    if isinstance(tree, dict):
-        return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
-    return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:

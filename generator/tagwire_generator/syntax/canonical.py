@@ -16,7 +16,7 @@ This module omits comments; `editing.spec_edit` adds them again.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -46,6 +46,13 @@ def parsed_form(text: str) -> dict[str, Any]:
     root = parse(text, file="").root
     assert root is not None
     return normal_form(plain_tree(root))
+
+
+def without_keys(tree: Any, keys: Collection[str]) -> Any:
+    """Return a copy of a spec's JSON tree without these keys at any depth."""
+    if isinstance(tree, dict):
+        return {key: without_keys(value, keys) for key, value in tree.items() if key not in keys}
+    return [without_keys(item, keys) for item in tree] if isinstance(tree, list) else tree
 
 
 def canonical_text(spec: Mapping[str, Any]) -> str:

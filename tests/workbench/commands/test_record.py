@@ -108,7 +108,7 @@ run = partial(tagwire_outcome, "record")
 
 
 def test_blocked_standard_output_does_not_stop_the_recording() -> None:
-    printing = record._Printing(record._Stopping())
+    printing = record._Printing(record.Stopping())
     reads = threading.Event()
     printed: list[int] = []
 

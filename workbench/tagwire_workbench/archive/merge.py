@@ -328,29 +328,20 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range with all versions in `inside` and none in `outside`.
+    """Return a range with all versions in `inside` and none in `outside`. Raises SpecError if there is none.
 
-    If `declared` is such a range, it is returned. If `declared` is None and `inside` is empty, returns None.
+    If `declared` is such a range, it is returned. If `declared` is None and `inside` is empty, returns None. Otherwise,
+    the range is open-ended, such as "3+", if all versions in `outside` are lower.
     """
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
             return declared
-    elif not inside:
-        return None
-    return str(_range(inside, outside, where))
-
-
-def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range with all versions in `inside` and none in `outside`. Raises SpecError if there is none.
-
-    The range is open-ended, such as "3+", if all versions in `outside` are lower.
-    """
     if not inside:
-        return NONE
+        return None if declared is None else str(NONE)
     versions = _without_gap(inside, outside, where)
     is_open = all(version < versions.highest for version in outside)
-    return Versions(versions.lowest, HIGHEST) if is_open else versions
+    return str(Versions(versions.lowest, HIGHEST) if is_open else versions)
 
 
 def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:

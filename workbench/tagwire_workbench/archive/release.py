@@ -22,7 +22,7 @@ from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.history import release_order
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.syntax.canonical import normal_form, plain_tree
+from tagwire_generator.syntax.canonical import normal_form, plain_tree, without_keys
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.wire_facts import own_entity_types
 
@@ -173,7 +173,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
     notes = list(mended)
-    facts = normal_form(_without_about(tree), notes.append)
+    facts = normal_form(without_keys(tree, ("about",)), notes.append)
     if facts["validVersions"] == "none":
         # A removed API has no versions. Its spec only serves to reserve the API key, so drop its fields.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
@@ -183,16 +183,6 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     return ImportedSpec(
         name, text.component, normal_form(facts), text.origin, tuple(ImportNote(text.origin, note) for note in notes)
     )
-
-
-def _without_about(value: Any) -> Any:
-    if isinstance(value, dict):
-        members: dict[str, Any] = value
-        return {key: _without_about(member) for key, member in members.items() if key != "about"}
-    if isinstance(value, list):
-        items: list[Any] = value
-        return [_without_about(item) for item in items]
-    return value
 
 
 # ---------------------------------------------------------------- jars and folders

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-from tagwire.errors import DecodeError, TagwireError
+from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import header_key_name
 from tagwire.limits import Limits
 from tagwire.log import LogError, Segment
@@ -110,7 +110,8 @@ class BatchListing(Listing):
                         yield True
         except LogError as error:
             if not (self._follows and error.rule == _CUT):  # the last batch of a growing log may be incomplete
-                self._add_rest(number, position, segment)
+                self._add(number, position, segment.size - position, -1)
+                self.states[-1] = INVALID  # no batch begins here, so one entry stands for the rest of the segment
                 self._next[number] = None
         yield True
 
@@ -122,11 +123,6 @@ class BatchListing(Listing):
         self.states.append(0)
         self._done += size
         self.count += 1
-
-    def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add one invalid entry for the rest of a segment. There is no batch at `start`, where the rest begins."""
-        self._add(file, start, segment.size - start, -1)
-        self.states[-1] = INVALID
 
     def cells(self, entry: int) -> Sequence[str]:
         return (str(entry + 1), self._partition(entry), *self._fields(entry))
@@ -172,7 +168,7 @@ class BatchListing(Listing):
     def error_of(self, entry: int) -> str:
         try:
             list(self._batch(entry))
-        except (TagwireError, DecodeError) as error:
+        except TagwireError as error:
             return str(error)
         return ""
 
@@ -207,14 +203,11 @@ class BatchListing(Listing):
         def test(entry: int) -> bool:
             if self._ends[entry] < 0:
                 return False
-            first = self._first_offset(entry)
+            text = self._fields(entry)[0].partition("-")[0]
+            first = int(text) if text.isdigit() else self._ends[entry]
             return any(low <= self._ends[entry] and (high is None or first <= high) for low, high in ranges)
 
         return test
-
-    def _first_offset(self, entry: int) -> int:
-        text = self._fields(entry)[0].partition("-")[0]
-        return int(text) if text.isdigit() else self._ends[entry]
 
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
@@ -225,7 +218,7 @@ class BatchListing(Listing):
                 for key, value in record.headers:
                     yield header_key_name(key).encode("utf-8", "backslashreplace")
                     yield value or b""
-        except (TagwireError, DecodeError):
+        except TagwireError:
             return
 
     def close(self) -> None:

@@ -145,7 +145,9 @@ class FrameListing(Listing):
     def test_of(self, term: Term) -> Test:
         table = self.table
         if term.key == "is":
-            return _property(term, self.has_error)
+            if term.value != "error":
+                raise FilterError(f"is={term.value}: expected 'error'")
+            return self.has_error
         if term.key == "api":
             keys = api_keys(self.settings.registry, term)
             return lambda entry: table.keys[entry] in keys
@@ -254,9 +256,3 @@ def _direction(term: Term, value: str) -> int:
     if found is None:
         raise FilterError(f"{term.key}={value}: expected 'request' or 'response'")
     return found
-
-
-def _property(term: Term, has_error: Test) -> Test:
-    if term.value != "error":
-        raise FilterError(f"is={term.value}: expected 'error'")
-    return has_error

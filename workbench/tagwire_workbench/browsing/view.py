@@ -75,13 +75,9 @@ class View:
 
 
 def _test(listing: Listing, term: Term) -> Test:
-    found = _text_test(listing, term) if not term.key else listing.test_of(term)
-    return (lambda entry: not found(entry)) if term.is_excluded else found
-
-
-def _text_test(listing: Listing, term: Term) -> Test:
     search_bytes = term.value.lower().encode("utf-8", "backslashreplace")
-    return lambda entry: contains(listing.searched_bytes(entry), search_bytes)
+    found = listing.test_of(term) if term.key else lambda entry: contains(listing.searched_bytes(entry), search_bytes)
+    return (lambda entry: not found(entry)) if term.is_excluded else found
 
 
 class Reader:

@@ -14,7 +14,7 @@ from tagwire_cli.output.tables import TableColumn, print_table, write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
-    from tagwire_workbench.capture_comparison import CaptureUsage, MessageComparison
+    from tagwire_workbench.capture_comparison import MessageComparison
 
 _ABSENT: Final = "-"
 _SHOWN: Final = 6
@@ -50,17 +50,16 @@ def command(a: str, b: str, as_json: bool, port: int, package: str | None) -> No
     usages = [CaptureUsage(registry, captured_frames(file, registry, port=port)) for file in (a, b)]
     messages = compare_captures(*usages)
     if as_json:
-        files = [_file(*each) for each in zip((a, b), usages, strict=True)]
-        write_json({"a": files[0], "b": files[1], "messages": [each.as_dict() for each in messages]})
+        files = {
+            side: {"file": file, "frames": usage.frames, "unreadable": dict(sorted(usage.unreadable.items()))}
+            for side, file, usage in zip(("a", "b"), (a, b), usages, strict=True)
+        }
+        write_json({**files, "messages": [each.as_dict() for each in messages]})
     else:
         _show(messages)
     for file, usage in zip((a, b), usages, strict=True):
         for name, number in sorted(usage.unreadable.items()):
             say(f"{file}: {count(number, 'frame')} can't be read: {name}", err=True)
-
-
-def _file(file: str, usage: "CaptureUsage") -> dict[str, object]:
-    return {"file": file, "frames": usage.frames, "unreadable": dict(sorted(usage.unreadable.items()))}
 
 
 def _show(messages: "Sequence[MessageComparison]") -> None:

@@ -6,7 +6,7 @@
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -98,13 +98,10 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     registers = registers_in(
         [*(spec_set.sources if spec_set else ()), spec_path if spec_path.is_dir() else spec_path.parent]
     )
-    known: dict[str, Any] = {
-        "registers": registers,
-        "shared": shared_structs_near(spec_path, spec_set, options, registers),
-    }
+    shared = shared_structs_near(spec_path, spec_set, options, registers)
     found = list["MessageSpec"]()
     for each in find_specs(spec_path) if spec_path.is_dir() else [SpecFile("", spec_path)]:
-        result = read_file(each.path, component=each.component, options=options, **known)
+        result = read_file(each.path, component=each.component, options=options, registers=registers, shared=shared)
         if result.register is not None:  # no design rule applies to registers
             continue
         if result.message is None:

@@ -1,11 +1,8 @@
 """`tagwire mock`: run a mock peer that plays a YAML script, for clients in any language."""
 
 import asyncio
-import contextlib
-import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,12 +13,12 @@ from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import InputPath
+from tagwire_workbench.commands.record import Stopping
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.testing.peer import Address, MockPeer, Received
 
-T = TypeVar("T")
 
 MOCK_COMMANDS: Final = {"serve": "tagwire_workbench.commands.mock:serve"}
 
@@ -96,35 +93,13 @@ async def _serve(
     peer: "MockPeer", printer: "_Printer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool
 ) -> None:
     """Serve until a signal arrives or `seconds` have passed. Raises OSError if the output can't be written."""
-    loop = asyncio.get_running_loop()
-    stopping: asyncio.Future[None] = loop.create_future()
-
-    def stop(error: OSError | None = None) -> None:
-        if stopping.done():
-            return
-        if error is None:
-            stopping.set_result(None)
-        else:
-            stopping.set_exception(error)
-
-    def printing(write: Callable[[T], None]) -> Callable[[T], None]:
-        def call(value: T) -> None:
-            try:
-                write(value)
-            except OSError as error:  # standard output is closed, so stop the server
-                stop(error)
-
-        return call
-
-    peer.journal.on_received = printing(printer.request)
-    peer.journal.on_problem = printing(say_error)
-    for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
-            loop.add_signal_handler(each, stop)
+    stopping = Stopping()
+    stopping.begin()
+    peer.journal.on_received = stopping.guarding(printer.request)
+    peer.journal.on_problem = stopping.guarding(say_error)
     async with peer.serving(*at, allow_remote=allow_remote) as address:
         printer.address(address)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping, seconds)
+        await stopping.wait(seconds)
 
 
 class _Printer:

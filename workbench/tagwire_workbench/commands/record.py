@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -21,6 +21,8 @@ from tagwire_cli.paths import AnyPath
 if TYPE_CHECKING:
     from tagwire.addresses import Address
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
+
+T = TypeVar("T")
 
 _CLOSING: Final = 2.0
 """Seconds to wait at the end for output that is still queued."""
@@ -113,9 +115,13 @@ def command(
     keep_freed_memory()
     registry = find_registry(package)
     require_headers(registry)
-    stopping = _Stopping()
+    stopping = Stopping()
     printing = _Printing(stopping)
-    write = stopping.guarding(lambda frame: file.add(frame))
+
+    def add(frame: "RecordedFrame") -> None:
+        file.add(frame)  # `file` is opened below, because it reports problems to the proxy
+
+    write = stopping.guarding(add)
     proxy = RecordingProxy(
         server,
         write,
@@ -134,11 +140,25 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-class _Stopping:
-    """Stops the proxy when a signal arrives, or when the capture or the output can't be written."""
+class Stopping:
+    """Stops a server when a signal arrives, or when a file or the output can't be written."""
 
     def __init__(self) -> None:
         self.future: asyncio.Future[None] | None = None
+
+    async def wait(self, seconds: float | None) -> None:
+        """Wait until the server must stop, at most `seconds`. Raises OSError if something can't be written."""
+        assert self.future is not None
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.future, seconds)
+
+    def begin(self) -> None:
+        """React to signals from now on."""
+        loop = asyncio.get_running_loop()
+        self.future = loop.create_future()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
+                loop.add_signal_handler(each, self.stop)
 
     def stop(self, error: OSError | None = None) -> None:
         if self.future is None or self.future.done() or self.future.get_loop().is_closed():
@@ -148,10 +168,12 @@ class _Stopping:
         else:
             self.future.set_exception(error)
 
-    def guarding(self, write: "Callable[[RecordedFrame], None]") -> "Callable[[RecordedFrame], None]":
-        def call(frame: "RecordedFrame") -> None:
+    def guarding(self, write: Callable[[T], None]) -> Callable[[T], None]:
+        """Return a function that stops the server if `write` raises OSError."""
+
+        def call(value: T) -> None:
             try:
-                write(frame)
+                write(value)
             except OSError as error:
                 self.stop(error)
 
@@ -161,7 +183,7 @@ class _Stopping:
 class _Printing:
     """Prints in a separate thread, so that a slow reader of the output doesn't delay the proxy."""
 
-    def __init__(self, stopping: _Stopping) -> None:
+    def __init__(self, stopping: Stopping) -> None:
         self._stopping = stopping
         self._waiting: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="tagwire record output", daemon=True)
@@ -188,7 +210,7 @@ class _Printing:
 
 async def _serve(
     proxy: "RecordingProxy",
-    stopping: _Stopping,
+    stopping: Stopping,
     printing: _Printing,
     listen: "Address",
     seconds: float | None,
@@ -197,17 +219,12 @@ async def _serve(
     as_json: bool,
 ) -> None:
     """Serve until a signal arrives or `seconds` have passed. Raises OSError if output can't be written."""
-    loop = asyncio.get_running_loop()
-    stopping.future = loop.create_future()
+    stopping.begin()
 
     def show(address: "Address", server: "Address") -> None:
         row = {"host": address.host, "port": address.port, "server": str(server)}
         text = f"listening at {address} for {server}"
         printing.add(lambda: write_json_line(row) if as_json else write_line(text))
 
-    for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
-            loop.add_signal_handler(each, stopping.stop)
     async with proxy.serving(*listen, allow_remote=allow_remote, on_listening=show):
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.future, seconds)
+        await stopping.wait(seconds)

@@ -5,7 +5,7 @@ A design is a set of specs, such as the folder of one proposal.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.spec_names import attribute_name
@@ -24,17 +24,12 @@ def collide(designs: Sequence[Design]) -> list[DesignFinding]:
     """Return the conflicts between each pair of designs."""
     found: list[DesignFinding] = []
     for one, other in combinations(designs, 2):
-        found += _pair(one, other)
-    return found
-
-
-def _pair(one: Design, other: Design) -> Iterator[DesignFinding]:
-    for mine in one.specs:
-        for theirs in other.specs:
+        for mine, theirs in product(one.specs, other.specs):
             if mine.format is not None and theirs.format is not None:
-                yield from _formats(one, mine, other, theirs)
+                found += _formats(one, mine, other, theirs)
             elif (mine.kind, mine.api_key, mine.component) == (theirs.kind, theirs.api_key, theirs.component):
-                yield from _messages(one, mine, other, theirs)
+                found += _messages(one, mine, other, theirs)
+    return found
 
 
 def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[DesignFinding]:

@@ -90,19 +90,14 @@ class Filler:
         cls: Any = struct.cls
         assert cls is not None
         rows: dict[str, FieldRow] = {row.name: row for row in cls.FIELDS}
-        others = {name for union in struct.unions for name in self._unchosen(union.alternatives)}
-        fields = {
-            item.name: self.value(item.type, rows[item.name]) for item in struct.fields if item.name not in others
-        }
+        unset = set[str]()  # all fields of each union except one
+        for union in struct.unions:
+            unset |= {*union.alternatives} - {union.alternatives[self.shape.sample % len(union.alternatives)]}
+        fields = {item.name: self.value(item.type, rows[item.name]) for item in struct.fields if item.name not in unset}
         fields |= {row.name: row.fresh_value() for row in cls.FIELDS if row.required and row.name not in fields}
         if self.shape.has_unknown_tags and isinstance(struct.section, TaggedSection):
             fields["unknown_tags"] = {_TAG: b"\x01"}
         return cls(**fields)
-
-    def _unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """Choose one field of a union. Return the names of the other fields, which must stay unset."""
-        chosen = alternatives[self.shape.sample % len(alternatives)]
-        return [name for name in alternatives if name != chosen]
 
     def value(self, type: Type, row: FieldRow) -> Any:
         if self.shape.is_null and getattr(type, "nullable", False) and not row.union:

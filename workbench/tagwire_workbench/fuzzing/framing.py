@@ -166,18 +166,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def framing_options(function: F) -> F:
-    """Add the options `--kind`, `--frames` and `--prefix` to a command. They set `kind`, `in_frames` and `prefix`."""
+    """Add the options `--kind`, `--frames` and `--prefix` to a command. They set `kind`, `in_frames` and `prefix`.
+
+    The command raises click.UsageError if `--kind` and `--frames` name different kinds.
+    """
     kind_help = "Inputs are messages of this kind only."
     frames_help = "Inputs are requests and responses with headers, or only frames of this kind."
     prefix_help = "Each input begins with its size, or with API key and version."
-    function = click.option("--prefix", type=click.Choice(("size", "key")), help=prefix_help)(_with_kind(function))
-    function = frames_option((*KINDS, _ANY), frames_help, is_flag=False, flag_value=_ANY)(function)
-    return click.option("--kind", "message_kind", type=click.Choice(KINDS), help=kind_help)(function)
 
-
-def _with_kind(function: F) -> F:
-    """Combine `--kind` and `--frames` into the parameter `kind`. Raises click.UsageError if the kinds differ."""
-
+    @click.option("--kind", "message_kind", type=click.Choice(KINDS), help=kind_help)
+    @frames_option((*KINDS, _ANY), frames_help, is_flag=False, flag_value=_ANY)
+    @click.option("--prefix", type=click.Choice(("size", "key")), help=prefix_help)
     @wraps(function)
     def called(*args: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:
         named = {each for each in (kind, message_kind) if each not in (None, _ANY)}

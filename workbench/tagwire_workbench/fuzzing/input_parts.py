@@ -125,15 +125,12 @@ def parts_of(read: FuzzInput) -> list[InputPart]:
     """Return the parts that mutations may change. Batches are left out, because changes would break their checksums."""
     if not read.trace.structs:
         return []
-    nodes = zip(read.trace.parts, read.trace.structs, strict=False)
-    return [part for node, struct in nodes for part in _message(node, struct, read.begin)]
-
-
-def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[InputPart]:
-    part = InputPart("message", node, begin, ())
-    if not struct.framing:
-        _fill(part, struct)
-        yield part
+    found = []
+    for node, struct in zip(read.trace.parts, read.trace.structs, strict=False):
+        if not struct.framing:
+            found.append(InputPart("message", node, read.begin, ()))
+            _fill(found[-1], struct)
+    return found
 
 
 def _fill(part: InputPart, struct: StructLayout) -> None:

@@ -118,7 +118,9 @@ class _Search:
         """Yield inputs in which some array elements or tagged fields are removed, or a nullable struct is null."""
         for read, part in self.parts():
             if part.kind in ("array", "section", "buffer"):
-                for run in _runs(part.inner):
+                complete = [each for each in part.inner if each.node.complete]
+                for start, end in _ranges(len(complete)):
+                    run = complete[start:end]
                     yield splice(read, part, run[0].start, run[-1].end, b"", elements=-len(run)).data
             elif isinstance(part.type, Nested) and part.type.nullable and not part.is_null and part.node.complete:
                 yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, None)).data
@@ -152,14 +154,8 @@ def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def _runs(parts: list[InputPart]) -> Iterator[list[InputPart]]:
-    """Yield lists of adjacent complete parts: all parts, then each half, each quarter ... and each single part."""
-    complete = [part for part in parts if part.node.complete]
-    for start, end in _ranges(len(complete)):
-        yield complete[start:end]
-
-
 def _ranges(size: int) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) of all of `size` items, then of each half, each quarter ... and each single item."""
     step = size
     while step:
         for start in range(0, size, step):

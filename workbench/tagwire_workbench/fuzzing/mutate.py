@@ -196,18 +196,6 @@ def _bound(data: bytes, at: int, random: Random) -> Patch:
     return Patch(at, min(at + random.choice((1, len(token))), len(data)), token)
 
 
-def _insert(data: bytes, at: int, random: Random) -> Patch:
-    return Patch(at, at, random.randbytes(random.choice((1, 1, 2, 4))))
-
-
-def _delete(data: bytes, at: int, random: Random) -> Patch:
-    return Patch(at, min(at + random.choice((1, 1, 2, 4)), len(data)), b"")
-
-
-def _double(data: bytes, at: int, random: Random) -> Patch:
-    return Patch(at, at, data[at : at + random.choice((1, 2, 4, 16))])
-
-
 def _marker(data: bytes, at: int, random: Random) -> Patch:
     """Replace a byte with 0, 1 or -1, which often distinguish null values, empty values and other values."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
@@ -218,8 +206,8 @@ _CHANGES: Final[tuple[tuple[str, Callable[[bytes, int, Random], Patch]], ...]] =
     ("one higher or lower", _step),
     ("one higher or lower", _step),
     ("an extreme length or number", _bound),
-    ("bytes inserted", _insert),
-    ("bytes missing", _delete),
-    ("bytes doubled", _double),
+    ("bytes inserted", lambda data, at, random: Patch(at, at, random.randbytes(random.choice((1, 1, 2, 4))))),
+    ("bytes missing", lambda data, at, random: Patch(at, min(at + random.choice((1, 1, 2, 4)), len(data)), b"")),
+    ("bytes doubled", lambda data, at, random: Patch(at, at, data[at : at + random.choice((1, 2, 4, 16))])),
     ("another marker", _marker),
 )

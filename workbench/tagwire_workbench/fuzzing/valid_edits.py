@@ -12,7 +12,6 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type
-from tagwire.message.field_table import FieldRow
 from tagwire.wire.families import BinaryType, IntegerType
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
 from tagwire_workbench.fuzzing.corpus import SHAPES, Filler
@@ -91,14 +90,9 @@ def _value(read: FuzzInput, part: InputPart, what: str, value: object) -> _Chang
 def fresh(read: FuzzInput, part: InputPart, type: Type, item: Item, random: Random) -> bytes:
     """Return the encoding of a random new value for a field."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
-    value = Filler(shape, read.version).value(type, _row(part, item))
-    return value_bytes(type, value)
-
-
-def _row(part: InputPart, item: Item) -> FieldRow:
     cls: Any = part.struct.cls if part.struct is not None else None
-    found: FieldRow = next(row for row in cls.FIELDS if row.name == item.name)
-    return found
+    row = next(row for row in cls.FIELDS if row.name == item.name)
+    return value_bytes(type, Filler(shape, read.version).value(type, row))
 
 
 def _fixed(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
@@ -176,15 +170,10 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
     data = fresh(read, part, type.element, part.item, random)
     if part.is_null:
         assert type.length is not None
-        return _put(read, part, "one element", value_bytes(type, ())[:-1] + _one(type) + data)
+        *before, last = value_bytes(type, ())  # the count of an empty array: its last byte is 0 or, if compact, 1
+        return _put(read, part, "one element", bytes([*before, last + 1]) + data)
     position = random.choice([part.content_start, *(each.end for each in part.inner)])
     return "one more", splice(read, part, position, position, data, elements=1)
-
-
-def _one(type: Array) -> bytes:
-    """Return the last byte of the count of an array with one element. It is 1 or, in compact arrays, 2."""
-    empty = value_bytes(type, ())
-    return bytes([empty[-1] + 1])
 
 
 def _turn(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:

@@ -39,9 +39,11 @@ _KINDS: Final = {
 
 
 def read_script(path: Path) -> "Script":
-    """Read a script. Raises ScriptError if the file does not match the schema, and OSError if it can't be read."""
+    """Read a script. Raises ScriptError, with all errors, for a file that doesn't match the schema, and OSError."""
     tree = read_tree(path)
-    _check_shape(tree)
+    for error in _validator().iter_errors(tree.data):
+        _add_error(tree, error)
+    tree.raise_errors()
     return Script(tree)
 
 
@@ -285,13 +287,6 @@ def _validator() -> Any:
     kinds = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     schema = files("tagwire_workbench.mocking") / "script.schema.json"
     return jsonschema.validators.extend(draft, type_checker=kinds)(json.loads(schema.read_bytes()))
-
-
-def _check_shape(tree: Tree) -> None:
-    """Check a file against the schema. Raises ScriptError, which lists all errors with their positions."""
-    for error in _validator().iter_errors(tree.data):
-        _add_error(tree, error)
-    tree.raise_errors()
 
 
 def _add_error(tree: Tree, error: Any) -> None:

@@ -186,10 +186,6 @@ def _kept(value: dict[str, Any], setting: Setting) -> Later:
     return Later(lambda scene: scene.kept.get(name))
 
 
-def _encoded_text(value: dict[str, Any], setting: Setting) -> str:
-    return _base64(value["$text"].encode())
-
-
 def _hex(value: dict[str, Any], setting: Setting) -> str:
     try:
         return _base64(bytes.fromhex(value["$hex"]))
@@ -259,7 +255,7 @@ class Form(NamedTuple):
     """Other keys that the object may have."""
 
 
-_BYTES: Final = {"$text": Form(_encoded_text), "$hex": Form(_hex)}
+_BYTES: Final = {"$text": Form(lambda value, _: _base64(value["$text"].encode())), "$hex": Form(_hex)}
 FORMS: Final = {
     "$peer": Form(_peer),
     "$request": Form(_request),

@@ -178,14 +178,13 @@ class _Maker:
     def value(self, node: Any, steps: Steps) -> Any:
         position = self.tree.values[steps] = _position(node)
         self.seen += 1
-        if self.seen > _MOST_NODES:
-            raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {_TOO_MANY}")
+        problem = _TOO_MANY if self.seen > _MOST_NODES else ""
         if node in self.around:
-            raise ScriptError(
-                f"{self.tree.file}:{position.line}:{position.column}: this alias refers to a value that contains it"
-            )
+            problem = problem or "this alias refers to a value that contains it"
         if len(self.around) >= _DEEPEST:  # aliases evade the loader's limit
-            raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {_TOO_DEEP}")
+            problem = problem or _TOO_DEEP
+        if problem:
+            raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {problem}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):

@@ -86,7 +86,9 @@ class IdMapping:
         self._learn_positions(recorded, received)
 
     def _learn_positions(self, recorded: Any, received: Any) -> None:
-        if type(recorded) is not type(received) or any(_differ(recorded, received, name) for name in _NAMES):
+        if type(recorded) is not type(received):
+            return
+        if any(getattr(recorded, name, None) != getattr(received, name, None) for name in _NAMES):
             return
         for row in recorded.FIELDS:
             one, other = getattr(recorded, row.name), getattr(received, row.name)
@@ -187,10 +189,6 @@ def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple
     )
 
 
-def _differ(one: Struct, other: Struct, name: str) -> bool:
-    return bool(getattr(one, name, None) != getattr(other, name, None))
-
-
 def _is_id(row: "FieldRow", value: object) -> bool:
     """Return whether a field's value is an ID, and not a default such as -1, which means "none"."""
     return row.name in _IDS and _are_ids(value) and value != row.default
@@ -223,7 +221,9 @@ def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str]
     in common.
     """
     for names in _choices([*recorded, *received], keys):
-        ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
+        ones, others = (
+            {repr([getattr(each, name) for name in names]): each for each in side} for side in (recorded, received)
+        )
         are_unique = len(ones) == len(recorded) and len(others) == len(received)
         if are_unique and (ones.keys() & others.keys() or len(ones) != len(others)):
             found = [(one, others.pop(key, MISSING)) for key, one in ones.items()]
@@ -237,7 +237,3 @@ def _choices(elements: Sequence[Any], keys: Sequence[str]) -> Iterator[Sequence[
     fields = {row.name for each in elements[:1] for row in each.FIELDS}
     names = keys or [name for name in _KEYS if name in fields]
     yield from filter(None, ([name for name in names if name not in _ASSIGNED], names))
-
-
-def _key(element: Struct, names: Sequence[str]) -> str:
-    return repr([getattr(element, name) for name in names])
