@@ -143,15 +143,11 @@ class RpcReader(DataSourceReader):
         """Yield the exchanges of a file as Arrow batches. If there are no files, Spark calls this once with None."""
         settle_worker()
         if partition.value is not None:
+            file, state = partition.value
             try:
-                yield from under_names(_batches(*_named(partition), self.query, self.columns), self.names)
+                yield from under_names(_batches(file, state, self.query, self.columns), self.names)
             except TagwireError as error:
                 raise rejection(error) from None
-
-
-def _named(partition: InputPartition) -> tuple[str, FileState | None]:
-    file, state = partition.value
-    return str(file), state
 
 
 def _batches(file: str, state: FileState | None, query: RpcQuery, columns: StructType) -> Iterator[Any]:

@@ -11,7 +11,7 @@ checks, which saves a sixth of a query's cost. But the fields of a nullable stru
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute
@@ -74,6 +74,13 @@ def spark_type(type: Any) -> DataType:
     return from_arrow_type(type)
 
 
+def spark_struct(type: Any) -> StructType:
+    """Return the Spark type for an Arrow struct, as `spark_type` does."""
+    found = spark_type(type)
+    assert isinstance(found, StructType)
+    return found
+
+
 def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
     if pa.types.is_nested(type):
         for index in range(type.num_fields):
@@ -108,12 +115,11 @@ def has_other_bytes(type: Any) -> bool:
     return bool(_spark_value(type) != type)
 
 
-class _Renamed:
+class _Renamed(NamedTuple):
     """A column exported with another Arrow type, which must have the same memory layout."""
 
-    def __init__(self, column: Any, type: Any) -> None:
-        self.column = column
-        self.type = type
+    column: Any
+    type: Any
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
         return self.type.__arrow_c_schema__(), self.column.__arrow_c_array__()[1]

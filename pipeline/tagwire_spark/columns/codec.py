@@ -27,7 +27,7 @@ from tagwire_spark.columns.arrow_types import (
     may_be_null,
     message_side,
     spark_side,
-    spark_type,
+    spark_struct,
     with_error,
 )
 from tagwire_spark.columns.packages import find_registry
@@ -153,7 +153,7 @@ class Decoding(NamedTuple):
 
     @property
     def schema(self) -> StructType:
-        return _struct(_types(self).type)
+        return spark_struct(_types(self).type)
 
     def commented(self, *, nullable: bool = True) -> Any:
         """Return the schema with each field's documentation as its comment."""
@@ -162,7 +162,7 @@ class Decoding(NamedTuple):
     @property
     def strict_schema(self) -> StructType:
         """The Spark type of a column in which no message is null. Fields are NOT NULL unless the spec allows null."""
-        return _struct(_types(self).strict)
+        return spark_struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
@@ -174,12 +174,6 @@ class _Types(NamedTuple):
     type: Any
     strict: Any
     has_other_bytes: bool
-
-
-def _struct(type: Any) -> StructType:
-    found = spark_type(type)
-    assert isinstance(found, StructType)
-    return found
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:

@@ -26,7 +26,7 @@ from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 from tagwire.errors import TagwireError
 from tagwire.frames.record_frames import COORDINATOR_LOGS, METADATA_LOGS
 from tagwire.message import Message
-from tagwire_spark.columns.arrow_types import ERROR_TYPE, is_bytes, spark_type
+from tagwire_spark.columns.arrow_types import ERROR_TYPE, is_bytes, spark_struct
 from tagwire_spark.columns.codec import Decoding, Encoding, RowName, decoding, encoding
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, described, rejection
@@ -70,7 +70,7 @@ class RecordReading(NamedTuple):
                 None if value is None else self._row(registry, row, value, key)
                 for row, (value, key) in enumerate(zip(data.to_pylist(), all_keys, strict=True))
             ],
-            in_permissive_mode(self).type if always_error else self.type,
+            self._replace(permissive=True).type if always_error else self.type,
         )
 
     def _row(self, registry: Any, row: int, value: bytes, key: bytes | None) -> dict[str, Any]:
@@ -95,18 +95,6 @@ def record_reading(log: str, options: Any) -> RecordReading:
     return RecordReading(
         log, read.text("package"), read.choice("mode", MODES) == "PERMISSIVE", read.flag("strict", True)
     )
-
-
-def in_permissive_mode(reading: RecordReading) -> RecordReading:
-    """Return a copy of the RecordReading in PERMISSIVE mode: it stores errors in rows instead of raising them."""
-    return reading._replace(permissive=True)
-
-
-def record_schema(reading: RecordReading) -> StructType:
-    """Return the Spark type of a column of decoded records."""
-    found = spark_type(reading.type)
-    assert isinstance(found, StructType)
-    return found
 
 
 _LOCATION: Final = ("file", "topic", "partition", "offset", "position")
@@ -247,7 +235,7 @@ def _call(name: str, codec: Decoding | Encoding) -> "Call":
 
 
 def _record_reader(reader: RecordReading) -> "Callable[..., Column]":
-    return column_function(reader.read, record_schema(reader), Call("from_record", ("data",), ("key",)))
+    return column_function(reader.read, spark_struct(reader.type), Call("from_record", ("data",), ("key",)))
 
 
 class Call(NamedTuple):

@@ -17,9 +17,9 @@ from pyspark.sql.types import BinaryType, StringType
 
 from tagwire.errors import TagwireError
 from tagwire.message import Message
-from tagwire_spark.columns.arrow_types import is_bytes
+from tagwire_spark.columns.arrow_types import is_bytes, spark_struct
 from tagwire_spark.columns.codec import NO_VERSION, encoding, message_class, unversioned
-from tagwire_spark.columns.functions import Call, column_function, in_permissive_mode, record_reading, record_schema
+from tagwire_spark.columns.functions import Call, column_function, record_reading
 from tagwire_spark.errors import PipelineError, described, rejection
 from tagwire_spark.options import MODES, Options, invalid
 
@@ -41,7 +41,7 @@ def register(spark: SparkSession) -> None:
 
     `options` is a map with the same options as in the Python functions. docs/spark-messages.md has examples.
     """
-    of_record = record_schema(in_permissive_mode(record_reading("group", None)))
+    of_record = spark_struct(record_reading("group", {"mode": "PERMISSIVE"}).type)
     functions = (
         (_from_message, StringType(), _FROM_MESSAGE),
         (_to_message, BinaryType(), _TO_MESSAGE),
@@ -66,7 +66,8 @@ def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _json(row: int, data: bytes, name: str, version: int | None, options: Pairs) -> str:
-    cls, permissive, strict = _message(row, name, options)
+    _check_name(row, name)
+    cls, permissive, strict = _known_message(name, options)
     if version is None and permissive:
         return _error_text({"path": "", "offset": None, "reason": NO_VERSION})
     if version is None:
@@ -156,14 +157,9 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
     return [tuple(each or ()) for each in column.to_pylist()]
 
 
-def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return (message class, is_permissive, is_strict) for a SQL call. Raises PipelineError for invalid arguments."""
-    _check_name(row, name)
-    return _known_message(name, options)
-
-
 @lru_cache(64)
 def _known_message(name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
+    """Return (message class, is_permissive, is_strict) for a SQL call. Raises PipelineError for invalid arguments."""
     read = Options(dict(options), ("mode", "package", "strict"))
     cls = message_class(name, read.text("package"))
     return cls, read.choice("mode", MODES) == "PERMISSIVE", read.flag("strict", True)

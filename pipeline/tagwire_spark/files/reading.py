@@ -88,7 +88,8 @@ class RemoteFile:
         """Request a byte range once. Raises PipelineError if the file changed, and the S3 client's errors."""
         try:
             if self._is_conditional:
-                found = self._tagged(start, end)
+                conditions = {"IfMatch": self.state.tag.removeprefix(_ETAG), "Range": f"bytes={start}-{end - 1}"}
+                found, _ = s3_object(self._system, self._name, **conditions)
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
@@ -99,10 +100,6 @@ class RemoteFile:
             self._check()
             raise OSError(f"received {len(found)} bytes from byte {start}, but {end - start} were requested")
         return found
-
-    def _tagged(self, start: int, end: int) -> bytes:
-        conditions = {"IfMatch": self.state.tag.removeprefix(_ETAG), "Range": f"bytes={start}-{end - 1}"}
-        return s3_object(self._system, self._name, **conditions)[0]
 
     def _check(self) -> None:
         """Update the stored state of the file. Raises PipelineError if it changed, unless it only grew and may grow."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -80,7 +80,7 @@ def compact_logs(
         fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
             log.finish(staged)
-        folders = ((folder, staged.output / path) for folder, path in log_folders(partitions))
+        folders = ((folder, staged.output / path) for folder, path, _ in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 
@@ -179,14 +179,13 @@ class _Log:
         return CompactReport(self.found.report_path, end, because, keys, segments)
 
 
-class _Job:
+class _Job(NamedTuple):
     """A compaction job. Each round sends units of work to workers."""
 
-    def __init__(self, spark: SparkSession, staged: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
-        self.spark = spark
-        self.storage = storage
-        self.staged = staged
-        self.rules = rules
+    spark: SparkSession
+    staged: Staging
+    rules: dict[str, Any]
+    storage: StorageOptions
 
     def run(self, logs: Sequence[_Log]) -> None:
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]

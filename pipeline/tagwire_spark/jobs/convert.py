@@ -79,7 +79,7 @@ def convert_logs(
                 staged.copy(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             staged.take(result.attempt, unit.target)
-        folders = ((folder, staged.output / path) for folder, path in log_folders(partitions))
+        folders = ((folder, staged.output / path) for folder, path, _ in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
 
@@ -145,7 +145,8 @@ def _finish_transactions(
             again.append([str(staged.attempts / result.attempt), sorted(known.open.items())])
         known = known.followed_by(_transactions(result.open, result.ended))
     work = partial(_index_transactions, format=format)
-    run_units(spark, again, [_size(Path(folder)) for folder, _ in again], work)
+    sizes = [sum(path.stat().st_size for path in Path(folder).glob("*.log")) for folder, _ in again]
+    run_units(spark, again, sizes, work)
 
 
 def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) -> OpenTransactions:
@@ -166,10 +167,6 @@ def _index_transactions(unit: list[Any], format: Formats) -> None:
         if data:
             index.write_bytes(data)
             on_disk(index)
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.glob("*.log"))
 
 
 def _report(unit: SegmentUnit, done: _Done) -> ConvertReport:
@@ -208,7 +205,10 @@ def whatif_logs(
             raise LogPathError(f"{file} was given {times} times, so it would be counted {times} times; give it once")
     work = partial(_measure, how=how, against=against, storage=StorageOptions(storage_options or {}))
     for result in run_units(spark, units, sizes, work):
-        _add_counts(found, result)
+        for kind, counts in result["measures"]:
+            found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
+        for row in result["losses"]:
+            found.losses.add_row(LossRow(**row))
     return found
 
 
@@ -221,10 +221,3 @@ def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, stora
         "measures": [[kind, measure.counts()] for kind, measure in found.measures.items()],
         "losses": found.losses.to_json(),
     }
-
-
-def _add_counts(found: WhatIf, result: dict[str, Any]) -> None:
-    for kind, counts in result["measures"]:
-        found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
-    for row in result["losses"]:
-        found.losses.add_row(LossRow(**row))

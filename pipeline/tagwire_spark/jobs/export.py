@@ -59,13 +59,10 @@ class _Unit(NamedTuple):
     root: Location
     partition: SegmentPartition | None
 
-    @property
-    def source(self) -> str:
-        return self.root.name_of(self.folder)
-
     def to_json(self) -> dict[str, Any]:
         listed = self.root.listed(self.folder, [self.folder / name for name, _ in self.part.files])
-        facts = {"part": self.part, "source": self.source, "partition": self.partition, "file": self.part.path_of(0)}
+        source = self.root.name_of(self.folder)
+        facts = {"part": self.part, "source": source, "partition": self.partition, "file": self.part.path_of(0)}
         return facts if listed is None else facts | {"listed": listed}
 
 
@@ -115,15 +112,12 @@ def export_logs(
                 part = part._replace(rows=f"{folder}/{part.name}.parquet")
             parts.append(part)
         if not any(part.rows for part in parts):
-            _write_no_rows(staged.output, options.columns)
+            # Write an empty table, so that readers of an export without records still find its columns.
+            fields = [(name, ROWS[name]) for name in options.columns]
+            schema = pa.schema([*fields, ("topic", pa.string()), ("partition", pa.int32())])
+            pq.write_table(schema.empty_table(), staged.output / "part-none.parquet")
         Export(tuple(parts), tuple(folders)).write(staged.output)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.partition]
-
-
-def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """Write an empty table, so that readers of an export without records still find its columns."""
-    fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
-    pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 
 
 def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:

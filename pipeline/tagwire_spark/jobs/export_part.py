@@ -4,7 +4,7 @@ A segment is exported as rows and exact bytes, other files only as exact bytes. 
 batches that can't be rebuilt exactly from their rows.
 """
 
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -74,9 +74,8 @@ def export_part(
                         exact.add_file(number, data)
                 else:
                     table = folder / TABLE / f"{part.name}.parquet"
-                    facts = _Segment(source, path, size, unit["file"], ExportOptions(*options), storage).export(
-                        SegmentPartition(*unit["partition"]), table, exact
-                    )
+                    segment = _Segment(source, path, size, encodable(unit["file"]), ExportOptions(*options), storage)
+                    facts = segment.export(SegmentPartition(*unit["partition"]), table, exact)
                 now = source.size_of(path)
             except LogPathError as error:
                 raise if_gone(rejection(error), source.name_of(path)) from None
@@ -86,18 +85,14 @@ def export_part(
     return {"attempt": folder.name, "exact_bytes": exact.close(), **facts}
 
 
-class _Segment:
-
-    def __init__(
-        self, source: Location, path: Path, size: int, file: str, options: ExportOptions, storage: StorageOptions
-    ) -> None:
-        self.source = source
-        self.path = path
-        self.size = size
-        self.file = encodable(file)
-        """The path as a value of column `file`, relative to the root of the logs."""
-        self.options = options
-        self.storage = storage
+class _Segment(NamedTuple):
+    source: Location
+    path: Path
+    size: int
+    file: str
+    """The path as a value of column `file`, relative to the root of the logs."""
+    options: ExportOptions
+    storage: StorageOptions
 
     def export(self, partition: SegmentPartition, table: Path, exact: "_Pieces") -> dict[str, Any]:
         """Export the segment. Return the counts and sizes for its ExportReport."""
@@ -134,7 +129,8 @@ class _Segment:
         try:
             for batch in rows_of(split, query, schema):
                 if permissive:
-                    damage += [[row["position"], row["_error"]["reason"]] for row in _errors(batch)]
+                    wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
+                    damage += [[row["position"], row["_error"]["reason"]] for row in wrong.to_pylist()]
                     batch = batch.filter(batch.column("_error").is_null())
                 table.add(self._with_file(batch, table.schema))
         except PipelineError:
@@ -171,21 +167,13 @@ class _Segment:
         """
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
-            try:
+            with suppress(DecodeError):  # the reader of the rows has already reported this error
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # the reader of the rows has already reported this error
-                header = None
         if header is None:
             exact.add(BYTES, batch.encode(), format=batch.format)
             return False
         exact.add(HEADER, header.data, header.size, format=header.format, timestamps=header.timestamps)
         return True
-
-
-def _errors(batch: Any) -> Iterator[dict[str, Any]]:
-    if batch.column("_error").null_count < batch.num_rows:
-        wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
-        yield from wrong.to_pylist()
 
 
 class _Pieces:

@@ -9,7 +9,7 @@ segment searches these folders for the segment's offsets.
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -74,22 +74,14 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
-            offsets = _Offsets(data)
-            found.frombytes(data[_WIDTH * bisect_left(offsets, first) : _WIDTH * bisect_left(offsets, end)])
+            rows, offset_at = range(len(data) // _WIDTH), partial(_offset_at, data)
+            begin, stop = (bisect_left(rows, bound, key=offset_at) for bound in (first, end))
+            found.frombytes(data[_WIDTH * begin : _WIDTH * stop])
     return LastOffsets(array("q", _ascending(pa.array(found, pa.int64()))))
 
 
-class _Offsets(Sequence[int]):
-    """Presents the offsets in a file as a sequence, so that `bisect` can search them."""
-
-    def __init__(self, data: FileBytes) -> None:
-        self._data = data
-
-    def __len__(self) -> int:
-        return len(self._data) // _WIDTH
-
-    def __getitem__(self, index: Any) -> Any:
-        return int.from_bytes(self._data[_WIDTH * index : _WIDTH * (index + 1)], sys.byteorder, signed=True)
+def _offset_at(data: FileBytes, row: int) -> int:
+    return int.from_bytes(data[_WIDTH * row : _WIDTH * (row + 1)], sys.byteorder, signed=True)
 
 
 def _ascending(offsets: Any) -> bytes:

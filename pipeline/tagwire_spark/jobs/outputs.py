@@ -38,13 +38,6 @@ from tagwire_spark.jobs.tasks import run_units
 # reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which appears last.
 
 
-def _begin_upload(url: str, storage: StorageOptions) -> Job:
-    """Begin an upload. Raises LogPathError if the prefix isn't empty, and PipelineError if it can't be written."""
-    commit.settle(url, storage)  # completes or undoes the upload of a job that was killed
-    _check_empty(url, storage)
-    return commit.begin(url, storage)
-
-
 def _upload(spark: SparkSession, folder: Path, job: Job) -> None:
     """Upload all files of `folder`, and commit them. Raises LogPathError or PipelineError if this fails."""
     files = [path for path in sorted(folder.rglob("*")) if is_file(path)]
@@ -63,6 +56,7 @@ def _upload(spark: SparkSession, folder: Path, job: Job) -> None:
 
 
 def _check_empty(url: str, storage: StorageOptions) -> None:
+    """Raise LogPathError if an upload's prefix isn't empty, and PipelineError if it can't be listed."""
     with reaching(url, storage):
         system, bare = store(url, storage)
         system.invalidate_cache()
@@ -208,7 +202,9 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
                 "folder that the driver and all workers mount.",
             )
         work = Path(tempfile.gettempdir())
-    job = _begin_upload(url, output.storage)
+    commit.settle(url, output.storage)  # completes or undoes the upload of a job that was killed
+    _check_empty(url, output.storage)
+    job = commit.begin(url, output.storage)
     folder = work / f".tagwire-{job.id}.output"
     try:
         yield folder

@@ -184,7 +184,7 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
     found = [each for each in partitions if is_remote(each.root.origin)]
     for each in found:
         companions.setdefault(id(each.root), (each.root, []))[1].extend(files(each))
-    for folder, _, root in _log_folders(found):
+    for folder, _, root in log_folders(found):
         companions[id(root)][1].extend(path for path in folder.iterdir() if path.name.endswith(_OF_BROKER))
     for root, paths in companions.values():
         try:
@@ -193,15 +193,11 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
             raise changed(str(error)) from None
 
 
-def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the log folders of the partitions, each with its path below the input path, such as `broker1/data`.
+def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, Location]]:
+    """Return the log folders of the partitions, each with its path below the input path, and this input path.
 
-    An input path that is itself a partition has no log folder.
+    A path is, for example, `broker1/data`. An input path that is itself a partition has no log folder.
     """
-    return [(folder, target) for folder, target, _ in _log_folders(partitions)]
-
-
-def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, Location]]:
     found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root.local}
     return [(folder, folder.relative_to(root.local).as_posix(), root) for folder, root in found.items()]
 

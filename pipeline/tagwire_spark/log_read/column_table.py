@@ -105,10 +105,6 @@ def _micros_array(times: Any) -> Any:
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
 
 
-def _text_array(dictionary_array: Any) -> Any:
-    return dictionary_array.dictionary_decode()
-
-
 def _timestamp_type_array(dictionary_array: Any, magic: Any) -> Any:
     numbers = pa.array([_TIMESTAMP_TYPES[name] for name in dictionary_array.dictionary.to_pylist()], pa.int32())
     types = numbers.take(dictionary_array.indices)
@@ -155,7 +151,7 @@ def _of_log(*names: str, level: str = "record") -> tuple[SparkColumn, ...]:
 def _log_column(column: Column) -> SparkColumn:
     name = re.sub("_(.)", lambda found: found[1].upper(), column.name)
     if column.is_dictionary:
-        return SparkColumn(name, pa.string(), (column.name,), _text_array)
+        return SparkColumn(name, pa.string(), (column.name,), lambda names: names.dictionary_decode())
     type = _ARROW_TYPES[column.format]
     return SparkColumn(name, type, (column.name,), _micros_array if type == TIMESTAMP else _same)
 

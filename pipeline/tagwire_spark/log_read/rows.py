@@ -4,6 +4,7 @@ Several splits share an Arrow batch, because creating an Arrow batch takes longe
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -190,8 +191,8 @@ class _Rows:
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
             self._check_markers(batch, numbers)
-        keep = self._kept(batch, numbers)
-        selected = batch if keep is None else batch.filter(keep)
+        masks = [*self._conditions(batch, numbers)]
+        selected = batch.filter(reduce(pc.and_, masks)) if masks else batch
         if not selected.num_rows:
             return
         splits = RowSplits(self._split_names, self._split_numbers(selected), selected.num_rows)
@@ -226,12 +227,6 @@ class _Rows:
         return pa.array([self._numbers.get(name) for name in files.dictionary.to_pylist()], pa.int32()).take(
             files.indices
         )
-
-    def _kept(self, batch: Any, numbers: Any) -> Any:
-        keep = list(self._conditions(batch, numbers))
-        for mask in keep[1:]:
-            keep[0] = pc.and_(keep[0], mask)
-        return keep[0] if keep else None
 
     def _conditions(self, batch: Any, numbers: Any) -> Iterator[Any]:
         query = self._query
