@@ -1,5 +1,6 @@
 """The entry point of the `tagwire` command."""
 
+import gc
 import io
 import os
 import sys
@@ -14,6 +15,8 @@ _EXTRAS = {
     "textual": "browse",
     "yaml": "mock",
 }
+_COLLECTION_THRESHOLD = 50_000
+"""The number of new objects that starts a garbage collection. Imports create fewer, and hardly any garbage."""
 _CLOSED_PIPE = 141
 """The exit status that shells report for a program ended by SIGPIPE: 128 plus the signal's number."""
 
@@ -23,12 +26,14 @@ def main() -> None:
 
     Ctrl-C exits with 1, as in click, even while modules are being imported.
     """
+    gc.set_threshold(_COLLECTION_THRESHOLD)
     try:
         _run()
     except KeyboardInterrupt:
         sys.stderr.write("\nAborted!\n")
         sys.exit(1)
     finally:
+        gc.freeze()  # otherwise, Python would search all objects for garbage before it exits
         _discard_unwritten_output()
 
 

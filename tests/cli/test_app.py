@@ -101,6 +101,19 @@ def loaded_by(words: list[str], folder: Path) -> set[str]:
     return set(done.stderr.decode().split())
 
 
+@pytest.mark.parametrize("words", [["--version"], ["log", "verify", "."], ["messages"], ["nonsense"]])
+def test_short_commands_collect_no_garbage(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / f"{0:020}.log").touch()
+    script = (
+        "import gc, sys; from tagwire_cli.__main__ import main\n"
+        "before = gc.get_stats()\n"
+        "try: main()\n"
+        "finally: print(gc.get_stats() == before, gc.get_freeze_count() > 0, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr.splitlines()[-1] == "True True"
+
+
 def test_a_misspelled_command() -> None:
     for words, near in ((["genrate"], "generate"), (["log", "salvge"], "salvage")):
         assert f"did you mean {near!r}?" in tagwire_result(*words, code=2).stderr
