@@ -8,6 +8,10 @@ was expected.
 
 from collections.abc import Iterable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = [
     "DecodeError",
     "EncodeError",
@@ -120,6 +124,12 @@ class DecodeError(TagwireError):
         self.offset = offset
         self.found = found
         self.expected = expected
+
+
+def details(error: DecodeError, **changes: "Any") -> "dict[str, Any]":
+    """Return the keyword arguments that create a DecodeError like this one, except for the `changes`."""
+    names = ("message_name", "version", "path", "offset", "found", "expected")
+    return {name: getattr(error, name) for name in names} | changes
 
 
 class LimitError(DecodeError):

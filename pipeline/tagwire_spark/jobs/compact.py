@@ -22,7 +22,6 @@ from tagwire.log.compact import (
     CompactReport,
     Rewriter,
     SegmentReport,
-    bounds_of,
     compact_partition,
     copy_files,
     copy_segment,
@@ -126,7 +125,7 @@ class _Log:
         """Store the summaries of all segments. If offsets don't ascend, one task will compact the whole partition."""
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
-        self.known = survey(self.segments, summaries, bounds_of(self.compaction))
+        self.known = survey(self.segments, summaries, self.compaction)
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:

@@ -1,18 +1,15 @@
 """Check the batches of a partition against the rules in `tagwire.log.errors`, in log order."""
 
-from bisect import bisect_right
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
-from tagwire.log.checkpoints import EpochStart
-from tagwire.log.errors import LogError, LogProblem, Problems, reject
+from tagwire.log.checkpoints import EpochStart, epoch_at
+from tagwire.log.errors import LogError, Problems, reject
 from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.scan import Skip
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
 from tagwire.records.native import totals
-from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"
 """The rule ID for a batch whose base offset isn't above the last offset of the previous batch."""
@@ -75,14 +72,10 @@ class BatchRules:
         if epoch < self.last_epoch:
             self.problems.add(position, "TWL112", f"leader epoch {epoch}, but the previous batch has {self.last_epoch}")
         self.last_epoch = epoch
-        known = self._epoch_at(batch.base_offset)
+        known = epoch_at(self._epochs, batch.base_offset)
         if known is not None and known != epoch:
             where = f"at offset {batch.base_offset}, but {known} in the checkpoint"
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
-
-    def _epoch_at(self, offset: int) -> int | None:
-        at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
-        return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
@@ -152,18 +145,6 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
         raise error
     skip(error)
     return True
-
-
-def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[LogProblem]:
-    """Report a segment that overlaps the next one: its last offset isn't below the next segment's base offset."""
-    if last_offset is not None and next_base is not None and last_offset >= next_base:
-        yield LogProblem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
-
-
-def zeros(end: int, size: int) -> Iterator[LogProblem]:
-    """Report zeros after the last batch, from `end` up to `size`. Only a partition's last segment may have them."""
-    if end < size:
-        yield LogProblem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, although this is not the last segment")
 
 
 ABORT: Final = 0

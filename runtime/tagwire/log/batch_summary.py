@@ -5,15 +5,18 @@ summarized in parallel, even in different processes; `go_on` then joins the summ
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tagwire.limits import Limits
 from tagwire.log.batch_rules import ABORT, COMMIT
-from tagwire.log.scan import Skip
+from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.control import control_type
+
+if TYPE_CHECKING:
+    from tagwire.log.compaction import Compaction
 
 
 class Producer:
@@ -158,7 +161,7 @@ def summarize(
     limits: Limits,
     *,
     partial: bool,
-    tell: Callable[[int], None] | None = None,
+    tell: Tell | None = None,
     skip: Skip | None = None,
 ) -> BatchSummary:
     """Summarize all batches of a segment. `partial` and `skip` work as in `Segment.batches`.
@@ -245,18 +248,7 @@ class Survey:
         return found
 
 
-class Bounds(NamedTuple):
-    """The options of `tagwire.log.compaction.Compaction` that affect a survey, with the same names."""
-
-    now: int
-    delete_retention_ms: int
-    min_compaction_lag_ms: int
-    producer_expiration_ms: int
-    dirty_from: int | None
-    include_active: bool
-
-
-def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bounds: Bounds) -> Survey:
+def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], options: "Compaction") -> Survey:
     """Combine the summaries of all segments of a partition into a survey."""
     found, known = Survey(), BatchSummary()
     for segment, of_segment in zip(segments, summaries, strict=True):
@@ -264,40 +256,40 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
             found.begun[segment.base_offset or 0] = min(known.begun.values())
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
-    found.end, found.because = _end(segments, summaries, known, bounds)
+    found.end, found.because = _end(segments, summaries, known, options)
     found.producers = {  # leave out expired producers: the broker has forgotten their sequence numbers
         producer_id: producer
         for producer_id, producer in known.producers.items()
-        if producer_id in known.open or bounds.now - producer.last_timestamp < bounds.producer_expiration_ms
+        if producer_id in known.open or options.now - producer.last_timestamp < options.producer_expiration_ms
     }
     clean = [
         segment
         for segment in segments
         if (segment.base_offset or 0) < found.end
-        and (bounds.dirty_from is None or (segment.base_offset or 0) < bounds.dirty_from)
+        and (options.dirty_from is None or (segment.base_offset or 0) < options.dirty_from)
     ]
     if clean:
-        found.oldest_kept_ms = modified_ms(clean[-1]) - bounds.delete_retention_ms
+        found.oldest_kept_ms = modified_ms(clean[-1]) - options.delete_retention_ms
     return found
 
 
 def _end(
-    segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
+    segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, options: "Compaction"
 ) -> tuple[int, str]:
     """Return the offset before which compaction stops, and the reason why."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
-    if segments and not bounds.include_active:
+    if segments and not options.include_active:
         ends.append((segments[-1].base_offset or 0, "the active segment begins there"))
     if known.open:
         producer = min(known.open, key=lambda each: known.open[each])
         base = max(base for segment in segments if (base := segment.base_offset or 0) <= known.open[producer])
         ends.append((base, f"the segment there has an open transaction of producer {producer}"))
-    if bounds.min_compaction_lag_ms > 0:
-        young = bounds.now - bounds.min_compaction_lag_ms
+    if options.min_compaction_lag_ms > 0:
+        young = options.now - options.min_compaction_lag_ms
         for segment, of_segment in zip(segments, summaries, strict=True):
             newest = of_segment.newest if of_segment.newest >= 0 else modified_ms(segment)
-            if newest > young and (segment.base_offset or 0) >= (bounds.dirty_from or 0):
+            if newest > young and (segment.base_offset or 0) >= (options.dirty_from or 0):
                 ends.append((segment.base_offset or 0, "the segment there is younger than the lag"))
                 break
     return min(ends, key=lambda each: each[0])

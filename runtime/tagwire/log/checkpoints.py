@@ -6,6 +6,7 @@ files. Errors contain the byte offset of the invalid line.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
@@ -29,7 +30,6 @@ _PROPERTY: Final = rf"(?s)((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]
 _ESCAPE: Final = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
 _BAD_ESCAPE: Final = r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})"
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_OFFSET: Final = "a topic, a partition and an offset"
 
 
 class TopicPartition(NamedTuple):
@@ -60,6 +60,12 @@ def _positioned_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
 
+def epoch_at(starts: list[EpochStart], offset: int) -> int | None:
+    """Return the epoch of a record, given the entries of a leader epoch checkpoint in order, or None if unknown."""
+    at = bisect_right(starts, offset, key=lambda start: start.start_offset)
+    return starts[at - 1].epoch if at else None
+
+
 def leader_epoch_problems(path: Path) -> list[LogProblem]:
     """Return a problem for each entry of a leader epoch checkpoint that is out of order.
 
@@ -83,7 +89,7 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
     """
     return {
         TopicPartition(topic, _number(path, at, partition)): _number(path, at, offset)
-        for at, (topic, partition, offset) in _entries(path, _OFFSET, 3)
+        for at, (topic, partition, offset) in _entries(path, "a topic, a partition and an offset", 3)
     }
 
 
@@ -128,13 +134,6 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} that are not a JSON object", "a JSON object")
     return found
-
-
-def check_offsets(path: Path) -> None:
-    """Raise LogError if an offset checkpoint can't be read."""
-    for at, (_, partition, offset) in _entries(path, _OFFSET, 3):
-        _number(path, at, partition)
-        _number(path, at, offset)
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:

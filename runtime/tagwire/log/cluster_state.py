@@ -1,11 +1,11 @@
 """Compute the state of a KRaft cluster from its metadata log: topics, brokers, configurations, ACLs and so on.
 
-A record sets, removes or changes an entry of the state (see `_KEYS`, `_REMOVALS` and `_CHANGES`). The records of a
+A record sets, removes or changes an entry of the state (see `_LISTS`, `_REMOVALS` and `_CHANGES`). The records of a
 transaction are applied only when it ends, because an AbortTransactionRecord may still discard them.
 Source: KIP-631, KIP-866, KIP-868.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 from uuid import UUID
 
@@ -43,20 +43,18 @@ class ClusterState:
 
     def _apply(self, entry: Entry) -> None:
         record = entry.value
-        if entry.name in _KEYS:
-            self._put(entry.name, record, *_KEYS[entry.name])
+        if entry.name in _LISTS:
+            facts = self._facts.setdefault(entry.name, {})
+            key = _key(record, _LISTS[entry.name][1:])
+            if _removes(entry.name, record):
+                facts.pop(key, None)
+            else:
+                facts[key] = record
         elif entry.name in _REMOVALS:
             name, *fields = _REMOVALS[entry.name]
             self._facts.get(name, {}).pop(_key(record, fields), None)
         elif method := _CHANGES.get(entry.name):
             method(self, record)
-
-    def _put(self, name: str, record: Any, *fields: str) -> None:
-        facts = self._facts.setdefault(name, {})
-        if _removes(name, record):
-            facts.pop(_key(record, fields), None)
-        else:
-            facts[_key(record, fields)] = record
 
     def topic(self, record: Any) -> None:
         self._topics[record.topic_id] = record
@@ -100,15 +98,9 @@ class ClusterState:
         if record.in_controlled_shutdown == 1:
             changes["in_controlled_shutdown"] = True
         changes |= {name: getattr(record, name) for name in ("log_dirs", "cordoned_log_dirs") if getattr(record, name)}
-        self._replace_broker(record.broker_id, changes)
+        self.replace_broker(record.broker_id, changes)
 
-    def fence_broker(self, record: Any) -> None:
-        self._replace_broker(record.id, {"fenced": True})
-
-    def unfence_broker(self, record: Any) -> None:
-        self._replace_broker(record.id, {"fenced": False})
-
-    def _replace_broker(self, broker: int, changes: dict[str, Any]) -> None:
+    def replace_broker(self, broker: int, changes: dict[str, Any]) -> None:
         brokers = self._facts.get("RegisterBrokerRecord", {})
         if (broker,) in brokers:
             brokers[broker,] = brokers[broker,].replace(**changes)
@@ -118,7 +110,7 @@ class ClusterState:
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {
-            plural: [_in_highest_version(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()
+            plural: [_in_highest_version(each) for each in self._sorted(name)] for name, (plural, *_) in _LISTS.items()
         }
         return {"topics": topics} | lists
 
@@ -138,21 +130,20 @@ _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
 """The JSON name of the topic id. It is left out of partitions, because they are listed inside their topic."""
 
-_KEYS: Final = {
-    "RegisterBrokerRecord": ("broker_id",),
-    "RegisterControllerRecord": ("controller_id",),
-    "ConfigRecord": ("resource_type", "resource_name", "name"),
-    "FeatureLevelRecord": ("name",),
-    "ClientQuotaRecord": ("entity", "key"),
-    "ProducerIdsRecord": (),
-    "AccessControlEntryRecord": ("id",),
-    "UserScramCredentialRecord": ("name", "mechanism"),
-    "DelegationTokenRecord": ("token_id",),
-    "ZkMigrationStateRecord": (),
+_LISTS: Final[dict[str, tuple[str, ...]]] = {
+    "RegisterBrokerRecord": ("brokers", "broker_id"),
+    "RegisterControllerRecord": ("controllers", "controller_id"),
+    "ConfigRecord": ("configs", "resource_type", "resource_name", "name"),
+    "FeatureLevelRecord": ("features", "name"),
+    "ClientQuotaRecord": ("clientQuotas", "entity", "key"),
+    "ProducerIdsRecord": ("producerIds",),
+    "AccessControlEntryRecord": ("acls", "id"),
+    "UserScramCredentialRecord": ("scramCredentials", "name", "mechanism"),
+    "DelegationTokenRecord": ("delegationTokens", "token_id"),
+    "ZkMigrationStateRecord": ("zkMigrationState",),
 }
-"""Maps each record type that sets an entry of the state to the fields that identify the entry.
-
-A later record with the same values in these fields replaces the entry.
+"""Maps each record type that sets an entry of the state to the JSON name of the list of these entries, and the fields
+that identify an entry. A later record with the same values in these fields replaces the entry.
 """
 
 _REMOVALS: Final = {
@@ -172,23 +163,9 @@ _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "PartitionChangeRecord": ClusterState.change_partition,
     "ClearElrRecord": ClusterState.clear_elr,
     "BrokerRegistrationChangeRecord": ClusterState.change_broker,
-    "FenceBrokerRecord": ClusterState.fence_broker,
-    "UnfenceBrokerRecord": ClusterState.unfence_broker,
+    "FenceBrokerRecord": lambda state, record: state.replace_broker(record.id, {"fenced": True}),
+    "UnfenceBrokerRecord": lambda state, record: state.replace_broker(record.id, {"fenced": False}),
 }
-
-_PLURALS: Final = {
-    "RegisterBrokerRecord": "brokers",
-    "RegisterControllerRecord": "controllers",
-    "ConfigRecord": "configs",
-    "FeatureLevelRecord": "features",
-    "ClientQuotaRecord": "clientQuotas",
-    "ProducerIdsRecord": "producerIds",
-    "AccessControlEntryRecord": "acls",
-    "UserScramCredentialRecord": "scramCredentials",
-    "DelegationTokenRecord": "delegationTokens",
-    "ZkMigrationStateRecord": "zkMigrationState",
-}
-"""Maps each record type that sets an entry to the JSON name of the list that contains these entries."""
 
 
 def _removes(name: str, record: Any) -> bool:
@@ -199,7 +176,7 @@ def _removes(name: str, record: Any) -> bool:
     return name == "ClientQuotaRecord" and bool(record.remove)
 
 
-def _key(record: Any, fields: Any) -> tuple[Any, ...]:
+def _key(record: Any, fields: Iterable[str]) -> tuple[Any, ...]:
     return tuple(_hashable(getattr(record, name)) for name in fields)
 
 

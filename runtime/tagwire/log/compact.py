@@ -14,29 +14,30 @@ first calls `Rewriter.look_back` to find the transactions that are open at the s
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import RELATIVE_OFFSETS, OpenTransactions, Seen, is_far
-from tagwire.log.batch_summary import Bounds, Survey, modified_ms, summarize, survey
+from tagwire.log.batch_summary import Survey, modified_ms, summarize, survey
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, KeyMap, Verdict
 from tagwire.log.errors import unwritable
-from tagwire.log.names import log_file, segment_file
+from tagwire.log.names import INDEXES, log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
+from tagwire.log.scan import Tell
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import CallbackError, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Record, RecordBatch
 
-SEGMENT_FILES: Final = ("log", "index", "timeindex", "txnindex")
+SEGMENT_FILES: Final = ("log", *INDEXES)
 """The extensions of the files of a segment."""
 
 
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
 
-Tell = Callable[[int], None]
 Explain = Callable[[Segment, Record, str], None]
 """A callback for each record. Its arguments are the segment, the record, and a reason from KEPT or REMOVED."""
 
@@ -95,11 +96,6 @@ def compact_partition(
     return read_steadily(partition, compacted)
 
 
-def bounds_of(compaction: Compaction) -> Bounds:
-    """Return the subset of the compaction options that `tagwire.log.batch_summary.survey` needs."""
-    return Bounds(*(getattr(compaction, name) for name in Bounds._fields))
-
-
 class _Compactor:
     def __init__(
         self, partition: Partition, folder: Path, compaction: Compaction, tell: Tell | None, explain: Explain | None
@@ -112,13 +108,17 @@ class _Compactor:
 
     def run(self) -> CompactReport:
         segments, compaction = self.partition.segments, self.compaction
+        active = () if compaction.include_active else segments[-1:]
         summaries = [
             summarize(
-                segment, compaction.format, compaction.limits, partial=is_active, tell=self.tell, skip=compaction.silent
+                *(segment, compaction.format, compaction.limits),
+                partial=segment in active,
+                tell=self.tell,
+                skip=compaction.silent,
             )
-            for segment, is_active in ((each, self._is_active(each)) for each in segments)
+            for segment in segments
         ]
-        known = survey(segments, summaries, bounds_of(compaction))
+        known = survey(segments, summaries, compaction)
         cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
         keys = self._keys(cleaned, known)
         count = len(keys)
@@ -134,14 +134,8 @@ class _Compactor:
         copy_files(self.partition, self.folder, known.end)
         return CompactReport(self.partition.path, known.end, known.because, count, reports)
 
-    def _is_active(self, segment: Segment) -> bool:
-        return segment is self.partition.segments[-1] and not self.compaction.include_active
-
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        compaction = self.compaction
-        for position, batch in segment.positioned_batches(
-            None, compaction.format, compaction.limits, skip=compaction.silent
-        ):
+        for position, batch in self.compaction.batches(segment, self.compaction.silent):
             yield position, batch
             self.tell(batch.size)
 
@@ -155,7 +149,7 @@ class _Compactor:
         return keys
 
     def _put(self, keys: KeyMap, batch: RecordBatch, begin: int, segment: Segment, position: int) -> None:
-        with _LocatedErrors(segment, position):
+        with _located_errors(segment, position):
             for record in batch:
                 if record.key is not None and record.offset >= begin:
                     keys.put(record.key, record.offset)
@@ -207,9 +201,7 @@ class Rewriter:
         """Read `segments`, from offset `begin` on, to find the transactions that are open at their end."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
-            compaction = self.compaction
-            batches = segment.positioned_batches(begin, compaction.format, compaction.limits, skip=compaction.silent)
-            for position, batch in batches:
+            for position, batch in self.compaction.batches(segment, self.compaction.silent, begin):
                 if batch.is_transactional or batch.is_control:
                     verdict = self._verdict(segment, position, batch)
                     if verdict.batch is not None:
@@ -259,35 +251,27 @@ class Rewriter:
         return SegmentReport(segment.path, *before, new_batches, new_records, new_bytes, emptied, kept_for, removed_for)
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        compaction = self.compaction
-        for position, batch in segment.positioned_batches(
-            None, compaction.format, compaction.limits, skip=compaction.skip
-        ):
-            if not is_far(segment.name, position, batch, segment.base_offset or 0, compaction.skip):
+        skip = self.compaction.skip
+        for position, batch in self.compaction.batches(segment, skip):
+            if not is_far(segment.name, position, batch, segment.base_offset or 0, skip):
                 yield position, batch
             if self.tell:
                 self.tell(batch.size)
 
     def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
-        with _LocatedErrors(segment, position):
+        with _located_errors(segment, position):
             return self.judge.verdict(batch)
 
 
-class _LocatedErrors:
-    """A context manager that adds the file name to errors, and the position to EncodeErrors."""
-
-    def __init__(self, segment: Segment, position: int) -> None:
-        self.segment = segment
-        self.position = position
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
-        if isinstance(error, EncodeError):
-            raise unwritable(error, self.segment.name, self.position) from None
-        if isinstance(error, CompactionError):
-            raise CompactionError(f"{self.segment.name}: {error}") from None
+@contextmanager
+def _located_errors(segment: Segment, position: int) -> Generator[None]:
+    """Add the file name to errors, and the position to EncodeErrors."""
+    try:
+        yield
+    except EncodeError as error:
+        raise unwritable(error, segment.name, position) from None
+    except CompactionError as error:
+        raise CompactionError(f"{segment.name}: {error}") from None
 
 
 def copy_segment(segment: Segment, folder: Path) -> None:

@@ -22,8 +22,9 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import ABORT, COMMIT
 from tagwire.log.batch_summary import Survey
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.rebatching import builder_like
+from tagwire.log.rebatching import PositionedBatches, builder_like
 from tagwire.log.scan import Skip
+from tagwire.log.segment import Segment
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.building import AT_ONCE
 from tagwire.records.control import control_type
@@ -163,6 +164,10 @@ class Compaction:
         self.silent = _ignore if skip else None
         """Replaces `skip` in the passes before the last one, so that each error is reported once."""
 
+    def batches(self, segment: Segment, skip: Skip | None, begin: int | None = None) -> PositionedBatches:
+        """Return the segment's batches from offset `begin` on, in the same form as `Segment.positioned_batches`."""
+        return segment.positioned_batches(begin, self.format, self.limits, skip=skip)
+
 
 def _ignore(error: LogError | LogPathError) -> None:
     pass
@@ -277,9 +282,11 @@ class Judge:
         if not kept:
             compacted = self._emptied(batch, format, [])
         elif kept < len(found.facts) or new_horizon != batch.delete_horizon_ms:
-            compacted = _moved(found, format, found.facts.translate(marks), new_horizon)
-            if compacted is None:
+            run = new_run(batch.base_offset, new_horizon)
+            found.move(run, found.facts.translate(marks))
+            if found.next_offset is None:  # native code can't copy one of the records
                 return None
+            compacted = _builder(batch, format, new_horizon).build_run(run)
         return Verdict(compacted, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
@@ -374,10 +381,3 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
     if format.records is not None:
         offsets = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
     return builder_like(batch, format, delete_horizon_ms=horizon, **offsets)
-
-
-def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """Return a batch of the records whose byte in `kept` is 1, or None if native code can't copy one of them."""
-    run = new_run(found.batch.base_offset, horizon)
-    found.move(run, kept)
-    return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

@@ -8,7 +8,7 @@ v0 and v1 have neither transaction markers nor empty batches, so both are left o
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -20,8 +20,8 @@ from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.errors import is_file, is_folder, unwritable
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.rebatching import BatchSize, LossReport, Piece, as_they_are, rebatched
-from tagwire.log.scan import Skip
+from tagwire.log.rebatching import BatchSize, LossReport, Piece, rebatched
+from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import claimed, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
@@ -91,7 +91,7 @@ class Conversion:
         """
         batches = segment.positioned_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
-            return as_they_are(batches)
+            return (Piece(position, batch.size, 1, batch, batch.compression) for position, batch in batches)
         return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
@@ -109,14 +109,14 @@ class Conversion:
         why = left_out(batch, target)
         file = segment.name
         if why:
-            losses.add((RecordLoss("records", len(batch), why),), file, piece.position)
+            losses.add(RecordLoss("records", len(batch), why), file, piece.position)
             return None
         codec = self.codec_of(piece)
         has_codec = codec == batch.compression or len(batch) == 0
         if target.name == batch.format and has_codec:
             return batch
         try:
-            return converted_batch(batch, target, lambda loss: losses.add((loss,), file, piece.position), codec)
+            return converted_batch(batch, target, lambda loss: losses.add(loss, file, piece.position), codec)
         except EncodeError as error:
             raise unwritable(error, file, piece.position) from None
 
@@ -138,9 +138,6 @@ class ConvertReport(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         return self._asdict() | {"file": str(self.file), "losses": self.losses.to_json()}
-
-
-Tell = Callable[[int], None]
 
 
 def convert_partition(
@@ -172,39 +169,22 @@ def convert_segment(
     the next segment. Raises LogError for an invalid batch, and EncodeError for values that the target format can't
     represent.
     """
-    return _Converter(folder, conversion, transactions, tell).segment(segment)
-
-
-class _Converter:
-    def __init__(self, folder: Path, conversion: Conversion, transactions: OpenTransactions, tell: Tell | None) -> None:
-        self.folder = folder
-        self.conversion = conversion
-        self.tell = tell
-        self.transactions = transactions
-        self.rules = BatchRules([])
-
-    def segment(self, segment: Segment) -> ConvertReport:
-        losses = LossReport()
-        batches = new_batches = records = skipped = reported = 0
-        with _Segments(self.folder, segment, self.transactions) as output:
-            for piece in self.conversion.pieces(segment):
-                batches += piece.source_batches
-                if is_far(segment.name, piece.position, piece.batch, segment.base_offset or 0, self.conversion.skip):
-                    continue
-                batch = self.conversion.convert(piece, segment, losses)
-                skipped += batch is None
-                for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
-                    output.append(self._seen(each, count))
-                    new_batches, records = new_batches + 1, records + count
-                reported += piece.source_bytes
-                if self.tell:
-                    self.tell(piece.source_bytes)
-        return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
-
-    def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        if batch.is_control:  # it may be a transaction marker, and the index writer needs its type
-            return self.rules.check(0, batch, None)
-        return Seen(0, batch, count, None)
+    rules, losses = BatchRules([]), LossReport()
+    batches = new_batches = records = skipped = 0
+    with _Segments(folder, segment, transactions) as output:
+        for piece in conversion.pieces(segment):
+            batches += piece.source_batches
+            if is_far(segment.name, piece.position, piece.batch, segment.base_offset or 0, conversion.skip):
+                continue
+            batch = conversion.convert(piece, segment, losses)
+            skipped += batch is None
+            for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
+                # A control batch may be a transaction marker, and the index writer needs its type.
+                output.append(rules.check(0, each, None) if each.is_control else Seen(0, each, count, None))
+                new_batches, records = new_batches + 1, records + count
+            if tell:
+                tell(piece.source_bytes)
+    return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:

@@ -44,14 +44,12 @@ class SharePartition:
         }
         start = changes.get("start_offset", self.value.start_offset)
         ranges = merged([*map(_range, self.value.state_batches), *map(_range, update.state_batches)], start)
-        batches = tuple(map(self._batch, ranges))
-        self.value = self.value.replace(**changes, state_batches=batches)
-
-    def _batch(self, each: Range) -> Any:
         make: Any = next(row.struct for row in self.value.FIELDS if row.name == "state_batches")
-        return make(
-            first_offset=each.first, last_offset=each.last, delivery_count=each.deliveries, delivery_state=each.state
+        batches = tuple(
+            make(first_offset=first, last_offset=last, delivery_count=deliveries, delivery_state=state)
+            for first, last, deliveries, state in ranges
         )
+        self.value = self.value.replace(**changes, state_batches=batches)
 
     def shown(self) -> StateMessage:
         """Return the state for the JSON output: the fields of the key, then the fields of the value."""
@@ -85,10 +83,6 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
     return joined
 
 
-_ABORT: Final = "abort"
-_COMMIT: Final = "commit"
-
-
 class Kept(NamedTuple):
     """A key's current value, or a value whose transaction is still open."""
 
@@ -120,11 +114,11 @@ class KeyedState:
             self._kept[_identity(entry)] = Kept(offset, entry)
 
     def _settle(self, marker: str, producer_id: int) -> None:
-        if marker not in (_ABORT, _COMMIT):
+        if marker not in ("abort", "commit"):
             return
         for kept in self._pending.pop(producer_id, []):
             current = self._kept.get(_identity(kept.entry))
-            if marker == _ABORT or (current and current.offset > kept.offset):
+            if marker == "abort" or (current and current.offset > kept.offset):
                 continue
             self.add(kept.offset, kept.entry)
 
@@ -142,7 +136,6 @@ def _identity(entry: Entry) -> tuple[Any, ...]:
 
 
 _OFFSET_COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
-_CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
@@ -200,7 +193,7 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
     decoded remain base64.
     """
     value: dict[str, Any] = entry.value.to_json(entry.version)
-    if value.get("protocolType") != _CONSUMER:
+    if value.get("protocolType") != "consumer":
         return _value(entry)
     for member in value["members"]:
         for name, message in (

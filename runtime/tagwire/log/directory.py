@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import TopicPartition, read_offsets, read_properties
@@ -14,8 +13,6 @@ from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import AUTO, Formats, format_set
-
-_CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
@@ -127,7 +124,7 @@ class LogDirectory:
         return self._offsets("cleaner-offset")
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
-        path = self.path / _CHECKPOINT.format(name)
+        path = self.path / f"{name}-checkpoint"
         return read_offsets(path) if is_file(path) else {}
 
     def __repr__(self) -> str:

@@ -19,17 +19,17 @@ from tagwire.text_format import printable_json
 
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
-_NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
 """The size of a chunk of lines, in bytes or characters."""
 
 
 def _header(file: str, batch: RecordBatch) -> str:
     """Return the text before the record's offset in each line of a batch. The module `json` would be slower."""
+    horizon = "null" if batch.delete_horizon_ms is None else batch.delete_horizon_ms
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "
-        f'"deleteHorizonMs": {_NULL if batch.delete_horizon_ms is None else batch.delete_horizon_ms}, '
+        f'"deleteHorizonMs": {horizon}, '
         f'"producerId": {batch.producer_id}, "producerEpoch": {batch.producer_epoch}, '
         f'"baseSequence": {batch.base_sequence}'
     )

@@ -6,13 +6,12 @@ problems, which have the same ids.
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from errno import EDQUOT, EFBIG, ENOSPC, EROFS
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final, NamedTuple, NoReturn
 
-from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
+from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, details
 
 RULES: Final = {
     "TWL100": "a file can be read, and does not shrink while it is read",
@@ -136,22 +135,6 @@ class LogError(DecodeError):
         self.other_formats: tuple[str, ...] = ()
         """The other formats in which the bytes are valid."""
 
-    def of_other_formats(self, names: Sequence[str]) -> "LogError":
-        """Return a copy of the error. Its message also lists `names`, other formats in which the bytes are valid."""
-        from tagwire.records.reading import naming_hint  # imported here, so that reading `RULES` loads little
-
-        error = LogError(
-            *(self.file, self.rule),
-            offset=self.offset,
-            found=self.found,
-            expected=f"{self.expected}; {naming_hint(names)}",
-            message_name=self.message_name,
-            version=self.version,
-            path=self.path,
-        )
-        error.other_formats = tuple(names)
-        return error
-
     def __str__(self) -> str:
         return f"{self.file}: {super().__str__()}"
 
@@ -170,16 +153,7 @@ def log_error(error: DecodeError, file: str, rule: str, position: int) -> LogErr
     if isinstance(error, LogError):
         return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError
-    return kind(
-        file,
-        rule,
-        offset=position + error.offset,
-        found=error.found,
-        expected=error.expected,
-        message_name=error.message_name,
-        version=error.version,
-        path=error.path,
-    )
+    return kind(file, rule, **details(error, offset=position + error.offset))
 
 
 def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:

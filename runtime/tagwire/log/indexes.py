@@ -89,15 +89,9 @@ class _Index:
     def __len__(self) -> int:
         return self._count
 
-    def nonnegative_index(self, index: int) -> int:
-        """Convert an entry's index, which may be negative as for lists, to a nonnegative index.
-
-        Raises IndexError if it is out of range.
-        """
-        return range(self._count)[index]
-
     def raw(self, index: int) -> tuple[int, ...]:
-        return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
+        """Return the values of an entry. `index` works as for lists. Raises IndexError if it is out of range."""
+        return self.LAYOUT.unpack_from(self._data, self.at(range(self._count)[index]))
 
     def not_ascending(self) -> Iterator[int]:
         before: tuple[int, ...] = ()
@@ -126,7 +120,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        offset, position = self.raw(self.nonnegative_index(index))
+        offset, position = self.raw(index)
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
@@ -150,7 +144,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        timestamp, offset = self.raw(self.nonnegative_index(index))
+        timestamp, offset = self.raw(index)
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:

@@ -35,6 +35,8 @@ _FILE: Final = re.compile(
 _PARTITION: Final = re.compile(
     rf"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{{32}}-(?P<state>delete|future|stray)|-(?P<id>{_ID}))?", re.ASCII
 )
+INDEXES: Final = ("index", "timeindex", "txnindex")
+"""The kinds of index files."""
 _CACHED: Final = 1 << 14
 """The maximum number of cached names. Caching helps, because many partitions have files with the same names."""
 

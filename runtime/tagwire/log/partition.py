@@ -271,10 +271,7 @@ class Partition:
 
         Records below this offset count as deleted. Raises LogError for an invalid checkpoint.
         """
-        path = self.path.absolute().parent / "log-start-offset-checkpoint"
-        if self.topic is None or self.partition is None or not is_file(path):
-            return None
-        return read_offsets(path).get(TopicPartition(self.topic, self.partition))
+        return self._offset_in("log-start-offset-checkpoint")
 
     @property
     def is_compacted(self) -> bool:
@@ -282,10 +279,13 @@ class Partition:
 
         Raises LogError for an invalid checkpoint.
         """
-        path = self.path.absolute().parent / "cleaner-offset-checkpoint"
+        return self._offset_in("cleaner-offset-checkpoint") is not None
+
+    def _offset_in(self, checkpoint: str) -> int | None:
+        path = self.path.absolute().parent / checkpoint
         if self.topic is None or self.partition is None or not is_file(path):
-            return False
-        return TopicPartition(self.topic, self.partition) in read_offsets(path)
+            return None
+        return read_offsets(path).get(TopicPartition(self.topic, self.partition))
 
     def __repr__(self) -> str:
         return f"<partition {self.path}>"

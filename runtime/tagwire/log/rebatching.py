@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch, RecordLoss
-from tagwire.records.moving import Movable, movable, new_run
+from tagwire.records.moving import movable, new_run
 from tagwire.text_format import shown
 from tagwire.wire.varint import uvarint_bytes
 
@@ -48,12 +48,6 @@ class Piece(NamedTuple):
 
 PositionedBatches = Iterable[tuple[int, RecordBatch]]
 Key = tuple[Any, ...]
-
-
-def as_they_are(batches: PositionedBatches) -> Iterator[Piece]:
-    """Yield each batch unchanged, as a `Piece`."""
-    for position, batch in batches:
-        yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
 def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
@@ -172,16 +166,13 @@ class _Group:
         """Move records from `source` to this group until the group is full. Return whether any were moved."""
         before = source.left
         if source.moved is not None and not self.records:
-            self._move(source.moved)
+            if self.run is None:
+                self.run = new_run(self.base_offset, self.first.delete_horizon_ms)
+            room = None if self.size.bytes is None else self.size.bytes - _HEADER_SIZE
+            source.moved.move(self.run, None, room, self.size.records)
         if source.moved is None or source.moved.next_offset is None or self.records:
             self._add(source)
         return source.left < before
-
-    def _move(self, moved: Movable) -> None:
-        if self.run is None:
-            self.run = new_run(self.base_offset, self.first.delete_horizon_ms)
-        room = None if self.size.bytes is None else self.size.bytes - _HEADER_SIZE
-        moved.move(self.run, None, room, self.size.records)
 
     def _add(self, source: _Source) -> None:
         if self.run is not None:
@@ -312,11 +303,10 @@ class LossReport:
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], LossRow] = {}
 
-    def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
-        for loss in losses:
-            # If a record header was lost, the value is a (key, value) pair.
-            value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
-            self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
+    def add(self, loss: RecordLoss, file: str, position: int) -> None:
+        # If a record header was lost, the value is a (key, value) pair.
+        value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
+        self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 
     def merge(self, other: "LossReport") -> None:
         for row in other.rows():

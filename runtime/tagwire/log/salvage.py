@@ -9,19 +9,21 @@ out, because a broker rebuilds them from the log.
 """
 
 import shutil
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import RELATIVE_OFFSETS, BatchRules, OpenTransactions
-from tagwire.log.checkpoints import EpochStart, leader_epoch_problems, read_leader_epochs, read_properties
+from tagwire.log.checkpoints import epoch_at, leader_epoch_problems, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
+from tagwire.log.names import INDEXES
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.scan import Scan
+from tagwire.log.scan import Scan, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.verify import problem_of, unread
 from tagwire.log.whole_folder import whole_folder
@@ -29,8 +31,6 @@ from tagwire.log.writing import SegmentWriter
 from tagwire.records.format_set import format_set
 
 __all__ = ["SalvageReport", "salvage"]
-
-_INDEXES: Final = ("index", "timeindex", "txnindex")
 
 
 class SalvageReport(NamedTuple):
@@ -57,7 +57,7 @@ def salvage(
     output: str | Path,
     format: Any = "auto",
     limits: Limits = DEFAULT_LIMITS,
-    tell: Callable[[int], None] | None = None,
+    tell: Tell | None = None,
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of the same name in `output`.
 
@@ -82,7 +82,7 @@ class _EpochRun(NamedTuple):
 
 
 class _Salvage:
-    def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
+    def __init__(self, folder: Path, format: Any, limits: Limits, tell: Tell | None) -> None:
         self.folder = folder
         self.format = format_set(format, strict=False)  # also keep batches with errors that Kafka's own reader ignores
         self.limits = limits
@@ -97,14 +97,17 @@ class _Salvage:
         for snapshot in partition.metadata_snapshots:
             yield self.snapshot(snapshot)
         self._leader_epochs(partition.path / "leader-epoch-checkpoint")
-        self._copy(partition.path / "partition.metadata")
+        metadata = partition.path / "partition.metadata"
+        with suppress(LogError, LogPathError):
+            read_properties(metadata)
+            shutil.copyfile(metadata, self.folder / metadata.name)
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
         """Salvage a segment: keep its intact batches that end below `next_base`, the next segment's base offset."""
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
-        kinds = {kind for kind in _INDEXES if segment.sibling(kind)}
+        kinds = {kind for kind in INDEXES if segment.sibling(kind)}
         end = min(base + RELATIVE_OFFSETS, base + RELATIVE_OFFSETS if next_base is None else next_base)
         with SegmentWriter(self.folder, base, kinds | {"index"}, self.transactions) as writer:
             try:
@@ -200,7 +203,7 @@ class _Salvage:
             known = [] if leader_epoch_problems(path) else read_leader_epochs(path)
         except (LogError, LogPathError):
             known = []
-        agreed = sum(run.batches for run in self.epochs if _epoch_at(known, run.offset) in (None, run.epoch))
+        agreed = sum(run.batches for run in self.epochs if epoch_at(known, run.offset) in (None, run.epoch))
         if known and agreed * 2 >= sum(run.batches for run in self.epochs):
             shutil.copyfile(path, self.folder / path.name)
             return
@@ -210,18 +213,6 @@ class _Salvage:
                 starts.append(run)
         lines = ["0", str(len(starts)), *(f"{run.epoch} {run.offset}" for run in starts)]
         (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def _copy(self, path: Path) -> None:
-        try:
-            read_properties(path)
-        except (LogError, LogPathError):
-            return
-        shutil.copyfile(path, self.folder / path.name)
-
-
-def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    at = bisect_right(known, offset, key=lambda start: start.start_offset)
-    return known[at - 1].epoch if at else None
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, details
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, log_error, reject
 from tagwire.log.file_bytes import Bytes
@@ -20,7 +20,7 @@ from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
 from tagwire.records.format import LONGEST
 from tagwire.records.format_set import FormatSet, format_set
-from tagwire.records.reading import batch_at, other_formats, read_outline
+from tagwire.records.reading import batch_at, naming_hint, other_formats, read_outline
 from tagwire.records.walk import Walk
 from tagwire.text_format import count
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tagwire._records import HeaderSearch
     from tagwire.log.damage import SumCheck
 
+Tell = Callable[[int], None]
+"""A callback. It is called with the number of bytes read since its last call."""
 Skip = Callable[[LogError | LogPathError], object]
 """A callback. It is called with an error for each part of a log that is left out because it can't be read."""
 
@@ -188,7 +190,12 @@ class Scan:
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
-        return error.of_other_formats(names) if names else error
+        if not names:
+            return error
+        expected = f"{error.expected}; {naming_hint(names)}"
+        found = LogError(error.file, error.rule, **details(error, expected=expected))
+        found.other_formats = tuple(names)
+        return found
 
     def _quick_batch(self, position: int) -> QuickBatch | None:
         """Return the batch at a position if it is a valid v2 batch that native code can read; otherwise None.
@@ -309,13 +316,8 @@ class Scan:
         self._clear = found[0] if len(found) == 1 else None
         if not found:
             if left < _PREFIX_SIZE:
-                reject(
-                    self.file,
-                    "TWL101",
-                    position,
-                    count(left, "byte"),
-                    f"a batch header of {_PREFIX_SIZE} bytes or more",
-                )
+                expected = f"a batch header of {_PREFIX_SIZE} bytes or more"
+                reject(self.file, "TWL101", position, count(left, "byte"), expected)
             reject(self.file, "TWL103", position + 16, f"magic {header[16]}", self.formats.magics)
         fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(header, 0)) <= left]
         if not fitting:
@@ -323,22 +325,20 @@ class Scan:
         return max(fitting)
 
     def _reject_size(self, format: Format, header: bytes, position: int, left: int) -> NoReturn:
-        if not format.header_positions.has_length:
+        positions = format.header_positions
+        if not positions.has_length:
             raise LogPathError(
                 f"{self.file}: batches of {format.name} have no length, so they can't be read from a log file; "
                 "use `read_batches`"
             )
-        found = format.header_positions.length(header, 0)
+        found = positions.length(header, 0)
         if found is None:
             reject(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")
-        length, least = found[0], format.header_positions.least
-        if length < least:
-            at = position + (format.header_positions.length_at or 0)
-            reject(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
-        size = format.header_positions.size(header, 0)
-        reject(
-            self.file, "TWL101", position, f"a batch of {size} bytes", f"at most {left} bytes (the rest of the file)"
-        )
+        if found[0] < positions.least:
+            at = position + (positions.length_at or 0)
+            reject(self.file, "TWL102", at, f"a length of {found[0]}", f"{positions.least} or more for {format.name}")
+        size, expected = positions.batch_size(*found, 0), f"at most {left} bytes (the rest of the file)"
+        reject(self.file, "TWL101", position, f"a batch of {size} bytes", expected)
 
 
 @lru_cache(maxsize=64)

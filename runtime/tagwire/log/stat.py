@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.scan import Skip
+from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.native import totals
@@ -55,9 +55,8 @@ class SegmentStat:
         self.formats += other.formats
         self.codecs += other.codecs
         self.producers |= other.producers
-        for name, choose in (("first_offset", min), ("first_timestamp", min)):
-            setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
-        for name, choose in (("end_offset", max), ("last_timestamp", max)):
+        for name in ("first_offset", "first_timestamp", "end_offset", "last_timestamp"):
+            choose = min if name.startswith("first") else max
             setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
 
     def to_json(self) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def stat(
     segment: Segment,
     format: Any = "auto",
     limits: Limits = DEFAULT_LIMITS,
-    tell: Callable[[int], None] | None = None,
+    tell: Tell | None = None,
     skip: Skip | None = None,
 ) -> SegmentStat:
     """Compute the statistics of a segment. `skip` works as in `Segment.batches`.
@@ -101,6 +100,7 @@ def stat(
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
     kinds: dict[tuple[str, int], RecordBatch] = {}
+    """The first batch with each format and attributes."""
     counts = Counter[tuple[str, int]]()
     for batch in segment.batches(None, format, limits, skip=skip):
         kind = batch.format, batch.attributes
@@ -116,19 +116,15 @@ def stat(
         if tell:
             tell(batch.size)
     for kind, count in counts.items():
-        _count_batches(found, kinds[kind], count)
+        batch = kinds[kind]  # represents all batches of this kind
+        found.batches += count
+        found.formats[batch.format] += count
+        found.codecs[batch.compression] += count
+        found.transactional += count * batch.is_transactional
+        found.control += count * batch.is_control
+        found.append_time += count * (batch.timestamp_type == "append")
+        found.delete_horizon += count * (batch.delete_horizon_ms is not None)
     return found
-
-
-def _count_batches(found: SegmentStat, batch: RecordBatch, count: int) -> None:
-    """Count `count` batches with the same attributes as `batch` in the statistics `found`."""
-    found.batches += count
-    found.formats[batch.format] += count
-    found.codecs[batch.compression] += count
-    found.transactional += count * batch.is_transactional
-    found.control += count * batch.is_control
-    found.append_time += count * (batch.timestamp_type == "append")
-    found.delete_horizon += count * (batch.delete_horizon_ms is not None)
 
 
 def _count(found: SegmentStat, batch: RecordBatch) -> None:

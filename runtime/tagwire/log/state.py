@@ -9,15 +9,15 @@ The states of all partitions are merged into one. The state of a cluster is read
 after it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import KeyedState, groups, share_partitions, transactions
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.partition import Partition
-from tagwire.log.scan import Skip
+from tagwire.log.partition import Partition, with_next
+from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at, state_text, state_values
 from tagwire.records import RecordBatch
@@ -33,7 +33,6 @@ STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sha
 
 BatchInSegment = tuple[Segment, int, RecordBatch]
 """A tuple: a segment, the position of a batch in this segment, and the batch."""
-Tell = Callable[[int], None]
 
 
 def state(
@@ -167,8 +166,7 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
     if snapshots:
         begin = snapshots[-1].base_offset or 0
         yield snapshots[-1]
-    following = (*partition.segments[1:], None)
-    for segment, after in zip(partition.segments, following, strict=True):
+    for segment, after in with_next(partition.segments):
         if after is None or (after.base_offset or 0) > begin:
             yield segment
 

@@ -12,6 +12,7 @@ from json import JSONEncoder
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError, UnsupportedVersionError
+from tagwire.frames.frame_headers import unreadable
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError
 from tagwire.message.base import Message
@@ -84,14 +85,7 @@ def decode_entry(
         frame = registry.decode_record(record.value, log, limits=limits)
         return Entry(frame.message.NAME, None, frame.message, frame.version)
     if record.key is None:
-        raise DecodeError(
-            message_name="record",
-            version=None,
-            path="key",
-            offset=0,
-            found="a null key",
-            expected="a key that identifies the type of record",
-        )
+        raise unreadable("record", None, "key", 0, "a null key", "a key that identifies the type of record")
     key = registry.decode_record(record.key, log, limits=limits).message
     frame = registry.decode_record(record.value, log, key, limits=limits)
     return Entry(key.NAME.removesuffix("Key"), key, frame.message, frame.version)
@@ -162,7 +156,9 @@ class StateMessage:
         return {**self.ahead, **members}
 
     def to_json_text(self) -> str:
-        if self._is_changed():
+        message: Any = type(self.message)
+        # If a value is hidden, or a member of `ahead` replaces one of the message's members, its text can't be used.
+        if self._hides() or not _names(message).isdisjoint(self.ahead):
             return dumped(self.to_json(), _INDENT)
         text: str = self.message.to_json_text(self.version, indent=_INDENT)
         if self.without:
@@ -171,14 +167,6 @@ class StateMessage:
             return text
         ahead = _members(self.ahead)
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
-
-    def _is_changed(self) -> bool:
-        """Return whether the message's JSON text needs a change other than adding and removing members.
-
-        This is so if a value is hidden, or if a member of `ahead` has the same name as a field of the message.
-        """
-        message: Any = type(self.message)
-        return self._hides() or not _names(message).isdisjoint(self.ahead)
 
     def _hides(self) -> bool:
         message: Any = type(self.message)

@@ -17,13 +17,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import ABORT, BatchRules, OpenTransactions, Seen, overlaps, zeros
-from tagwire.log.checkpoints import (
-    check_offsets,
-    leader_epoch_problems,
-    read_json,
-    read_properties,
-)
+from tagwire.log.batch_rules import ABORT, BatchRules, OpenTransactions, Seen
+from tagwire.log.checkpoints import leader_epoch_problems, read_json, read_offsets, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
@@ -36,10 +31,11 @@ from tagwire.log.indexes import (
     positioned_transactions,
     read_producer_snapshot,
 )
-from tagwire.log.names import log_file
+from tagwire.log.names import INDEXES, log_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.scan import Scan
+from tagwire.log.scan import Scan, Tell
 from tagwire.log.segment import Segment
+from tagwire.text_format import count
 
 
 class FileReport(NamedTuple):
@@ -57,15 +53,12 @@ _REMOVED: Final = LogProblem(
     0, "TWL100", "was removed while the log was read, from between segments that are still there"
 )
 
-Tell = Callable[[int], None]
-
 
 def verify_segment(
     path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
     """Check only a segment and its indexes. `verify_partition` has the same arguments, apart from the first."""
-    rules = BatchRules([])
-    yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
+    yield from _Verifier(BatchRules([]), format, limits, tell).segment(Segment(path), None)
 
 
 def verify_partition(
@@ -90,10 +83,8 @@ def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | No
         epochs = partition.leader_epochs
     except (LogError, LogPathError):  # `_others` reports this
         epochs = []
-    rules = BatchRules(epochs)
-    verifier = _Verifier(rules, format, limits, tell)
-    segments = partition.segments
-    for segment, following in with_next(segments):
+    verifier = _Verifier(BatchRules(epochs), format, limits, tell)
+    for segment, following in with_next(partition.segments):
         yield from verifier.segment(segment, following)
     for snapshot in partition.metadata_snapshots:
         yield from _Verifier(BatchRules([]), format, limits, tell).segment(snapshot, None)
@@ -277,10 +268,7 @@ class _Verifier:
             with open_file(segment.path) as data:
                 self._read(segment, Scan(str(segment.path), data, self.format, self.limits), indexes)
                 if following is not None:
-                    for problem in zeros(self._end, len(data)):
-                        problems.add(*problem)
-                    for problem in overlaps(self.rules.last_offset, following.base_offset):
-                        problems.add(*problem)
+                    self._check_end(len(data), following.base_offset)
         except LogPathError as error:
             problems.add(*unread(segment.path, error, self._end))
         yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
@@ -298,7 +286,7 @@ class _Verifier:
             else:
                 seen = self.rules.check(piece.position, piece.batch, base_offset)
                 self._batches, self._records = self._batches + 1, self._records + seen.records
-                self._follow(seen, indexes, self.rules.problems)
+                self._follow(seen, indexes)
                 end = piece.position + piece.batch.size
             if self.tell:
                 self.tell(end - self._end)
@@ -306,20 +294,24 @@ class _Verifier:
         for rule in indexes:
             rule.end()
 
-    def _follow(self, seen: Seen, indexes: list[_IndexRule], problems: Problems) -> None:
+    def _follow(self, seen: Seen, indexes: list[_IndexRule]) -> None:
         aborted = self.transactions.see(seen)
         if aborted and not self._unreadable_index:
             index = next((each for each in indexes if isinstance(each, _TransactionIndexRule)), None)
-            for problem in _missing(seen, aborted, index):
-                problems.add(*problem)
+            if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
+                what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
+                self.rules.problems.add(seen.position, "TWL223", f"{what}; the transaction index does not list it")
         for rule in indexes:
             rule.see(seen)
 
-
-def _missing(seen: Seen, aborted: AbortedTransaction, index: _TransactionIndexRule | None) -> Iterator[LogProblem]:
-    if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
-        what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
-        yield LogProblem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
+    def _check_end(self, size: int, next_base: int | None) -> None:
+        """Check the end of a segment of `size` bytes. The next segment begins at `next_base`."""
+        problems, last = self.rules.problems, self.rules.last_offset
+        if self._end < size:
+            zeros = count(size - self._end, "byte")
+            problems.add(self._end, "TWL111", f"{zeros} of zeros, although this is not the last segment")
+        if last is not None and next_base is not None and last >= next_base:
+            problems.add(0, "TWL110", f"offset {last}, but the next segment begins at {next_base}")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> LogProblem:
@@ -348,27 +340,17 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
-    """Return a function that checks a file by calling `read`, which raises an error for an invalid file."""
-
-    def check(path: Path) -> list[LogProblem]:
-        read(path)
-        return []
-
-    return check
-
-
-_INDEXES: Final = ("index", "timeindex", "txnindex")
-_FILES: Final[dict[str, Callable[[Path], list[LogProblem]]]] = {
+_FILES: Final[dict[str, Callable[[Path], Any]]] = {
     "leader-epoch-checkpoint": leader_epoch_problems,
-    "partition.metadata": _reading(read_properties),
-    "quorum-state": _reading(read_json),
-    "meta.properties": _reading(read_properties),
-    "log-start-offset-checkpoint": _reading(check_offsets),
-    "recovery-point-offset-checkpoint": _reading(check_offsets),
-    "replication-offset-checkpoint": _reading(check_offsets),
-    "cleaner-offset-checkpoint": _reading(check_offsets),
+    "partition.metadata": read_properties,
+    "quorum-state": read_json,
+    "meta.properties": read_properties,
+    "log-start-offset-checkpoint": read_offsets,
+    "recovery-point-offset-checkpoint": read_offsets,
+    "replication-offset-checkpoint": read_offsets,
+    "cleaner-offset-checkpoint": read_offsets,
 }
+"""Maps each file name to a function that reads the file, and raises an error if the file is invalid."""
 
 
 def _others(partition: Partition) -> Iterator[FileReport]:
@@ -378,15 +360,16 @@ def _others(partition: Partition) -> Iterator[FileReport]:
         if path.name in _FILES:
             yield _report(path, _FILES[path.name])
         elif name and name.kind == "snapshot" and not name.state:
-            yield _report(path, _reading(read_producer_snapshot))
-        elif name and name.kind in _INDEXES and not name.state and name.base_offset not in bases:
+            yield _report(path, read_producer_snapshot)
+        elif name and name.kind in INDEXES and not name.state and name.base_offset not in bases:
             problem = LogProblem(0, "TWL204", f"no segment begins at {name.base_offset}")
             yield FileReport(path, 0, 0, _size(path), [problem])
 
 
-def _report(path: Path, check: Callable[[Path], list[LogProblem]]) -> FileReport:
+def _report(path: Path, read: Callable[[Path], Any]) -> FileReport:
     try:
-        problems = check(path)
+        found = read(path)
+        problems = found if read is leader_epoch_problems else []
     except (LogError, LogPathError) as error:
         problems = [_problem(path, error)]
     return FileReport(path, 0, 0, _size(path), problems)

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import EncodeError
 from tagwire.log.convert import Conversion
 from tagwire.log.rebatching import LossReport, Piece
+from tagwire.log.scan import Tell
 from tagwire.log.segment import Segment
 from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
@@ -134,7 +135,7 @@ class WhatIf:
         self.measures: dict[Kind, Measure] = {}
         self.losses = LossReport()
 
-    def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
+    def add(self, segment: Segment, topic: str, tell: Tell | None = None) -> None:
         """Measure a segment. `tell` is called with the number of bytes read since the last call.
 
         Raises LogError at an invalid batch.
@@ -156,7 +157,7 @@ class WhatIf:
 
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
         """Measure a batch. `begun` is the value of `process_time()` before the batch was read."""
-        batch = piece.batch
+        batch, file = piece.batch, segment.name
         codec = self.conversion.codec_of(piece)
         count = len(batch)
         measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
@@ -166,11 +167,11 @@ class WhatIf:
         why = left_out(batch, after) or left_out(batch, before)
         if why:
             measure.left_out += 1
-            self._lose(piece, segment, RecordLoss("records", count, why))
+            self.losses.add(RecordLoss("records", count, why), file, piece.position)
             return
-        losses, file = LossReport(), segment.name
+        losses = LossReport()
         try:
-            converted = converted_batch(batch, after, lambda loss: losses.add((loss,), file, piece.position), codec)
+            converted = converted_batch(batch, after, lambda loss: losses.add(loss, file, piece.position), codec)
             measure.seconds += process_time() - begun
             reference = converted_batch(batch, before, _ignore, codec)
             uncompressed = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
@@ -178,7 +179,7 @@ class WhatIf:
         except EncodeError as error:
             measure.left_out += 1
             measure.rejected += 1
-            self._lose(piece, segment, RecordLoss(error.path, None, f"rejected: {error.reason}"))
+            self.losses.add(RecordLoss(error.path, None, f"rejected: {error.reason}"), file, piece.position)
             return
         self.losses.merge(losses)
         measure.batches += 1
@@ -191,9 +192,6 @@ class WhatIf:
         measure.header_before += header_sizes[0]
         measure.header_after += header_sizes[1]
         measure.header_saved[header_sizes[0] - header_sizes[1]] += 1
-
-    def _lose(self, piece: Piece, segment: Segment, loss: RecordLoss) -> None:
-        self.losses.add((loss,), segment.name, piece.position)
 
     def total(self) -> Measure:
         return self.by(lambda kind: "")[""]

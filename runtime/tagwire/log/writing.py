@@ -5,7 +5,6 @@ one more entry at its end, for the segment's highest timestamp.
 """
 
 from pathlib import Path
-from struct import Struct
 from types import TracebackType
 from typing import Any, Final
 
@@ -16,7 +15,6 @@ from tagwire.log.names import segment_file
 from tagwire.log.segment import Segment
 
 _INTERVAL: Final = 4096
-_VERSION: Final = Struct(">h")
 
 
 def index_kinds(segment: Segment) -> set[str]:
@@ -100,7 +98,7 @@ class SegmentWriter:
 def _entry(aborted: AbortedTransaction) -> bytes:
     cls = kafka_messages()["AbortedTxn"]
     version = cls.VERSIONS.highest
-    return _VERSION.pack(version) + cls(**aborted._asdict()).encode(version)
+    return version.to_bytes(2, "big") + cls(**aborted._asdict()).encode(version)
 
 
 def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:

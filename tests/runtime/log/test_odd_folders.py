@@ -16,7 +16,7 @@ from small_logs import write_segment
 
 from tagwire import log
 from tagwire.log import file_bytes
-from tagwire.log.checkpoints import check_offsets, read_leader_epochs
+from tagwire.log.checkpoints import read_leader_epochs, read_offsets
 from tagwire.log.convert import Conversion, convert_partition
 from tagwire.log.indexes import OffsetIndex, read_producer_snapshot
 from tagwire.log.salvage import salvage
@@ -185,7 +185,7 @@ def test_segment_removed_during_verification(removed: int, rules: list[str], tmp
         (f"{0:020}.snapshot", read_producer_snapshot),
         (f"{0:020}.index", lambda path: OffsetIndex(path, 0)),
         ("leader-epoch-checkpoint", read_leader_epochs),
-        ("replication-offset-checkpoint", check_offsets),
+        ("replication-offset-checkpoint", read_offsets),
     ],
 )
 def test_gap_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any], tmp_path: Path) -> None:
