@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 IGNORED: Final = "ignore_message_attributes"
 """The name of the attribute bit, in a batch header, that means "the records have no attributes byte"."""
+NULL_WITHOUT_TOMBSTONE: Final = (
+    "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
+)
 _INTEGERS: Final = ("base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
 
@@ -243,10 +246,7 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
             reject(format, "tombstone", f"{reason}: only null values are tombstones in this format")
         return number
     if record.value is None and record.tombstone is False and not as_read:
-        reason = (
-            "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
-        )
-        reject(format, "tombstone", reason)
+        reject(format, "tombstone", NULL_WITHOUT_TOMBSTONE)
     return bit.put(number, int(record.is_tombstone))
 
 

@@ -10,8 +10,10 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
 
-from tagwire.errors import DecodeError, EncodeError
+from tagwire.errors import EncodeError
+from tagwire.frames.frame_headers import unreadable
 from tagwire.message.register import Register
+from tagwire.records.building_values import NULL_WITHOUT_TOMBSTONE
 from tagwire.records.conversion import header_rules
 from tagwire.records.format_set import format_of
 from tagwire.records.headers import (
@@ -150,17 +152,12 @@ class ProducerRecord(_ClientRecord):
 
     def _check_tombstone(self) -> None:
         if self._tombstone not in (None, False, True):
-            raise EncodeError(
-                f"expected True, False or None, got {shown(self._tombstone)}",
-                message_name="ProducerRecord",
-                version=None,
-                path="tombstone",
-            )
-        if self.value is None and not self.tombstone:
-            reason = (
-                "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
-            )
-            raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
+            reason = f"expected True, False or None, got {shown(self._tombstone)}"
+        elif self.value is None and not self.tombstone:
+            reason = NULL_WITHOUT_TOMBSTONE
+        else:
+            return
+        raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
 
     def set_header(
         self,
@@ -299,11 +296,5 @@ def _read(key: HeaderKey, value: bytes) -> Any:
         return value
     with suppress(*DECOMPRESSION_ERRORS):
         return CODECS[codec][1](value)
-    raise DecodeError(
-        message_name="headers",
-        version=None,
-        path=f"headers[{shown(key)}]",
-        offset=0,
-        found=count(len(value), "byte"),
-        expected=f"a value encoded by {codec}, the codec of this key",
-    )
+    expected = f"a value encoded by {codec}, the codec of this key"
+    raise unreadable("headers", None, f"headers[{shown(key)}]", 0, count(len(value), "byte"), expected)

@@ -10,7 +10,8 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire.errors import DecodeError, TagwireError
+from tagwire.errors import TagwireError
+from tagwire.frames.frame_headers import unreadable
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format_set import AUTO, Formats
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tagwire.frames.registry import Registry
-    from tagwire.records.record import Record
 
 
 CONTROL_TYPES: Final = {
@@ -71,14 +71,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
     key = record.key
     if key is None or len(key) < 4:
         found = "null" if key is None else count(len(key), "byte")
-        raise DecodeError(
-            message_name="control record",
-            version=None,
-            path="key",
-            offset=0,
-            found=found,
-            expected="a version and a type (4 bytes)",
-        )
+        raise unreadable("control record", None, "key", 0, found, "a version and a type (4 bytes)")
     key_version, number = int.from_bytes(key[:2], "big", signed=True), control_type(key)
     message = None
     known = registry

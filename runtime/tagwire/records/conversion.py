@@ -10,7 +10,7 @@ from typing import Any
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import key_of
-from tagwire.layout import Array, Fixed, Layout, Nested, Order, Sized, Varint
+from tagwire.layout import Array, Fixed, Layout, Nested, Sized, Varint
 from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
@@ -100,7 +100,7 @@ class _Conversion:
         self.hides_timestamps = False
         self.is_plain = False
         """Whether records without headers, attributes and tombstone flag can be copied unchanged."""
-        self.header_key, self.null_headers, self.header_order = header_rules(target)
+        self.header_key, self.null_headers = header_rules(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
         self.tell(RecordLoss(path, value, reason))
@@ -242,7 +242,7 @@ class _Conversion:
             return record  # most records need no change
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
-        order = self.header_order
+        order = self.target.header_order
         if order is not None:
             headers.sort(key=lambda header: key_of(order, {order.field: header[0]}))
         changes: dict[str, Any] = {"headers": tuple(headers)}
@@ -301,12 +301,12 @@ def _range(format: Format, role: str) -> tuple[int, int]:
     return (code.low, code.high) if isinstance(code, Varint | WireType) else (-(1 << 63), (1 << 63) - 1)
 
 
-def header_rules(format: Format) -> tuple[type, bool, Order | None]:
-    """Return a format's rules for headers: the key type, whether values may be null, and the order."""
+def header_rules(format: Format) -> tuple[type, bool]:
+    """Return a format's rules for headers: the key type, and whether values may be null."""
     item = next((item for item in format.record.items if item.name == "headers"), None)
     if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):
-        return str, False, None
+        return str, False
     types = {part.name: part.type for part in item.type.element.struct.items}
     value = types.get("value")
     key = str if isinstance(types.get("key"), Sized) else int
-    return key, isinstance(value, Sized) and value.nullable, item.type.order
+    return key, isinstance(value, Sized) and value.nullable

@@ -81,13 +81,14 @@ class Format:
             raise SchemaError(f"the record format {self.name} needs an array of records, or the fields key and value")
         self.bits = {group.name: group for group in self.fields["attributes"].bits}
         """The named attribute bits of a batch or message."""
-        self.record_bits = self._record_bits()
         self._names = {role: item.name for role, item in self.fields.items()}
         attributes = self._names["attributes"]
         self._groups = {name: (attributes, group.mask, group.shift) for name, group in self.bits.items()}
         """`fields` and `bits` in a fast form for `role` and `flag`, which are called many times per batch."""
 
-    def _record_bits(self) -> dict[str, Bits]:
+    @cached_property
+    def record_bits(self) -> dict[str, Bits]:
+        """The named attribute bits of a record."""
         if self.records is None:
             return self.bits
         own = next((item for item in self.record.items if item.name == "attributes"), None)
@@ -237,7 +238,9 @@ class HeaderPositions:
     def __init__(self, format: Format) -> None:
         self._header = format.header
         items = format.header.root.items
-        self._extent = next((at for at, item in enumerate(items) if _is_length(item)), -1)
+        self._extent = next(
+            (at for at, item in enumerate(items) if isinstance(item.type, Extent) and not item.type.of), -1
+        )
         before = _width(items[: self._extent]) if self._extent >= 0 else None
         kind = items[self._extent].type if self._extent >= 0 else None
         self.length_at = before
@@ -250,7 +253,7 @@ class HeaderPositions:
         self.magic = format.magic
         self.magic_at = self._fixed(format, "magic")
         """The position of the magic byte; None after a length of varying size, or if there is none."""
-        self.magic_after_length = self._magic_after_length(format)
+        self.magic_after_length = None if self._extent < 0 else self._fixed(format, "magic", begin=self._extent + 1)
         """The distance of the magic byte from the end of the length, or None if this varies as well."""
         self.sum = self._sum()
         """The position of the checksum, or None if it varies, or there is none."""
@@ -283,17 +286,12 @@ class HeaderPositions:
         """The varint type of the length field. None if the field has a fixed width, or if there is no such field."""
         return self._code if isinstance(self._code, Varint) else None
 
-    def _fixed(self, format: Format, role: str, width: int = 1) -> int | None:
+    def _fixed(self, format: Format, role: str, width: int = 1, *, begin: int = 0) -> int | None:
+        """Return the distance of a field from item number `begin`, or None if it varies, or there is no such field."""
         item = format.fields.get(role)
         if item is None or not isinstance(item.type, Fixed) or item.type.wire.width != width:
             return None
-        return _width(self._items_before(item.name))
-
-    def _magic_after_length(self, format: Format) -> int | None:
-        item = format.fields.get("magic")
-        if item is None or not isinstance(item.type, Fixed) or item.type.wire.width != 1 or self._extent < 0:
-            return None
-        return _width(self._items_before(item.name)[self._extent + 1 :])
+        return _width(self._items_before(item.name)[begin:])
 
     def _sum(self) -> ChecksumPosition | None:
         item = next((each for each in self._header.root.items if isinstance(each.type, Checksum)), None)
@@ -361,11 +359,6 @@ class HeaderPositions:
                 return False
             at = found[1] + self.magic_after_length
         return at < len(header) and header[at] == self.magic
-
-
-def _is_length(item: Item) -> bool:
-    """Return whether an item is the batch's length field, which counts the bytes after itself."""
-    return isinstance(item.type, Extent) and not item.type.of
 
 
 def _width(items: tuple[Item, ...]) -> int | None:

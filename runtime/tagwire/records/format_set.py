@@ -9,7 +9,7 @@ byte, so each possible position must be tried. If bytes fit two formats, the che
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import TagwireError
@@ -177,7 +177,7 @@ class FormatSet:
         return hash(self.formats)
 
     def __reduce__(self) -> Any:
-        return _remade, (tuple(each.source for each in self.named), self.only, self.strict)
+        return partial(FormatSet, only=self.only, strict=self.strict), tuple(each.source for each in self.named)
 
     def __repr__(self) -> str:
         return f"<record formats {', '.join(each.name for each in self.formats)}>"
@@ -198,9 +198,8 @@ def format_set(given: Any, *, only: bool = False, strict: bool = True) -> Format
         return FormatSet(*given.named, only=only or given.only, strict=strict and given.strict)
     if isinstance(given, str):
         return _by_name(given, only, strict)
-    if isinstance(given, list | tuple):
-        return FormatSet(*given, only=only, strict=strict)
-    return FormatSet(given, only=only, strict=strict)
+    named = given if isinstance(given, list | tuple) else (given,)
+    return FormatSet(*named, only=only, strict=strict)
 
 
 @lru_cache(maxsize=64)
@@ -210,10 +209,6 @@ def _by_name(text: str, only: bool, strict: bool) -> FormatSet:
             raise FormatError("only=True requires a specific format, got 'auto'")
         return FormatSet(*_OF_AUTO, strict=strict)
     return FormatSet(*(name.strip() for name in text.split(",")), only=only, strict=strict)
-
-
-def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
-    return FormatSet(*named, only=only, strict=strict)
 
 
 def _is_findable(format: Format) -> bool:
@@ -238,8 +233,6 @@ def format_names() -> list[str]:
 
 def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
     """Return the format for a name, class or layout. Raises FormatError for an unknown name."""
-    if isinstance(name, str) and name in _formats:
-        return _formats[name]
     if isinstance(name, Format):
         return name
     if not isinstance(name, str):
@@ -250,8 +243,9 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
     if found is None:
         if name not in RECORD_FORMATS:
             known = format_names()
-            text = f"there is no record format {shown(name)}{near(name, known)}; there are {', '.join(known)}"
-            raise FormatError(text)
+            raise FormatError(
+                f"there is no record format {shown(name)}{near(name, known)}; there are {', '.join(known)}"
+            )
         found = Format(record_format(name))
         found.name = found.source = name
         # `setdefault` ensures that all threads use the same object.

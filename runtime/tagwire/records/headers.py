@@ -89,7 +89,8 @@ class Headers:
             raise AttributeError("the headers of a ConsumerRecord are immutable; nothing can be added")
         entries = self._parsed()
         if not isinstance(key, str) or not isinstance(value, bytes | bytearray | memoryview | None):
-            raise self._rejected(f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}")
+            reason = f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}"
+            raise EncodeError(reason, message_name=f"headers of {self.encoding}", version=None, path="")
         owned = None if value is None else bytes(value)
         if not self._is_loose:
             encode(self._layout, _value([(key, owned)]))  # raises EncodeError for an invalid header
@@ -132,9 +133,6 @@ class Headers:
 
     def __repr__(self) -> str:
         return f"Headers.of({self._parsed()!r}, {self.encoding!r})"
-
-    def _rejected(self, reason: str) -> EncodeError:
-        return EncodeError(reason, message_name=f"headers of {self.encoding}", version=None, path="")
 
 
 class IntHeaders(Mapping[int, bytes | None]):

@@ -146,7 +146,7 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
 
 def has_records_field(cls: type[Struct]) -> bool:
     """Return whether a struct has a records field, directly or in a nested struct."""
-    return any(_is_carrier(row) or (row.struct is not None and has_records_field(row.struct)) for row in cls.FIELDS)
+    return _has_any(cls, _is_carrier)
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
@@ -181,15 +181,14 @@ def _formats(cls: type[Message], version: int | None, format: FormatName | None)
     if not has_records_field(cls):
         raise TagwireError(f"{cls.NAME} has no field with records")
     found = formats_by_row(cls, requested, format)
-    if not _names_any(cls, found):
+    if not _has_any(cls, found):
         raise TagwireError(f"{cls.NAME} v{requested}: the spec does not name a record format; pass one as `format`")
     return found
 
 
-def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
-    return any(
-        format_of_row(row) or (row.struct is not None and _names_any(row.struct, format_of_row)) for row in cls.FIELDS
-    )
+def _has_any(cls: type[Struct], has: Callable[[FieldRow], object]) -> bool:
+    """Return whether `has` is true for a field of a struct, or of a nested struct."""
+    return any(has(row) or (row.struct is not None and _has_any(row.struct, has)) for row in cls.FIELDS)
 
 
 def _record_fields(

@@ -9,7 +9,7 @@ KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.errors import DecodeError, LimitError
@@ -227,7 +227,12 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
     format, codec = builder.format, codec_of(builder)
     is_relative = format.magic > 0 and codec != "none"
     base = builder.bases(builder.first())[0] if is_relative else 0
-    in_python = partial(_in_python, builder, base)
+
+    def in_python() -> bytes:
+        return b"".join(
+            builder.of_each(lambda record: encode(format.header, _message(builder, record, base)), builder.records)
+        )
+
     found, count = builder.in_parts(more, lambda: builder.encoded({}, base, 0, in_python))
     if codec == "none":
         return MessageSet(found.data, count, format)
@@ -241,11 +246,6 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
     return own_batch(
         format, format.encode_header({**header, "key": builder.wrapper_key, "value": compress(codec, found.data)})
     )
-
-
-def _in_python(builder: "BatchBuilder", base: int) -> bytes:
-    header = builder.format.header
-    return b"".join(builder.of_each(lambda record: encode(header, _message(builder, record, base)), builder.records))
 
 
 def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, Any]:

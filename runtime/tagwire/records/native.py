@@ -169,15 +169,12 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
     return {"bases": bases, "hidden": {"attributes": hidden}, "flags": flags, "follows": {"attributes": follows}}
 
 
-class Written:
+class Written(NamedTuple):
     """Encoded records, with the last offset and the highest timestamp for the batch header."""
 
-    __slots__ = ("data", "last_offset", "max_timestamp")
-
-    def __init__(self, data: bytes, last_offset: int, max_timestamp: int) -> None:
-        self.data = data
-        self.last_offset = last_offset
-        self.max_timestamp = max_timestamp
+    data: bytes
+    last_offset: int
+    max_timestamp: int
 
 
 class NativeResult(Enum):

@@ -7,7 +7,7 @@ bytes. This module traces each batch in the format that the spec names.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, details
 from tagwire.explain.nodes import Node, bytes_node
 from tagwire.explain.trace import Trace, trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -42,25 +42,13 @@ def trace_batches(
         except DecodeError:
             found, size = formats.nearest(buf, pos), len(buf) - pos
         seen = trace(found.layout, buf[pos : pos + size], strict=strict, limits=limits)
-        if seen.error is not None:
-            seen.error = _with_hint(seen.error, other_formats(buf, pos, formats, limits))
+        if seen.error is not None and (names := other_formats(buf, pos, formats, limits)):
+            expected = f"{seen.error.expected}; {naming_hint(names)}"
+            seen.error = DecodeError(**details(seen.error, expected=expected))
         yield seen
         if seen.error is not None:
             return
         pos += size
-
-
-def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    if not names:
-        return error
-    return DecodeError(
-        message_name=error.message_name,
-        version=error.version,
-        path=error.path,
-        offset=error.offset,
-        found=error.found,
-        expected=f"{error.expected}; {naming_hint(names)}",
-    )
 
 
 def open_records(
@@ -147,17 +135,6 @@ class _Opened:
         path = self.path(len(self.nodes))
         self.nodes.append(seen.root.moved(self.begin + position, path))
         self.canonical = self.canonical and seen.canonical
-        if seen.error is not None:
-            self.error = _moved(seen.error, self.begin + position, path)
-
-
-def _moved(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """Return a copy of a batch's error, with path and offset relative to the message that contains the batch."""
-    return type(error)(
-        message_name=error.message_name,
-        version=error.version,
-        path=f"{prefix}.{error.path}" if error.path else prefix,
-        offset=error.offset + by,
-        found=error.found,
-        expected=error.expected,
-    )
+        if (error := seen.error) is not None:
+            inner = f"{path}.{error.path}" if error.path else path
+            self.error = type(error)(**details(error, path=inner, offset=self.begin + position + error.offset))
