@@ -12,6 +12,7 @@ cached by message and options.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -179,39 +180,29 @@ def decoder_of(options: ColumnOptions) -> Any:
 
 @lru_cache(_KEPT)
 def _decoder(engine_name: str, options: ColumnOptions) -> Any:
-    message = options.message
     value = _message(options)
-    root = _result(value, options)
-    if engine_name == "native":
-        from tagwire._columns import Decoder
-        from tagwire._engine import NotNative
-
-        try:
-            return Decoder(root, value, _layouts(options), message.NAME, message.VERSIONS, spare_frames())
-        except NotNative:
-            pass
-    from tagwire.arrow.pure import PureDecoder
-
-    return PureDecoder(root, value, _layouts(options), message)
+    return _converter(engine_name, "Decoder", options, _result(value, options), value)
 
 
 @lru_cache(_KEPT)
 def _encoder(engine_name: str, options: ColumnOptions) -> Any:
-    message = options.message
-    everything = _message(ColumnOptions(message, tuple(message.VERSIONS), "raise"))
+    everything = _message(ColumnOptions(options.message, tuple(options.message.VERSIONS), "raise"))
     value = Column(_name(options), "z", nullable=True)
-    root = _result(value, options)
+    return _converter(engine_name, "Encoder", options, everything, _result(value, options), value)
+
+
+def _converter(engine_name: str, kind: str, options: ColumnOptions, *columns: Column) -> Any:
+    """Return a `Decoder` or `Encoder` (`kind`), or the pure one if the native engine can't handle a layout."""
+    message, layouts = options.message, _layouts(options)
     if engine_name == "native":
-        from tagwire._columns import Encoder
+        from tagwire import _columns
         from tagwire._engine import NotNative
 
-        try:
-            return Encoder(everything, root, value, _layouts(options), message.NAME, message.VERSIONS, spare_frames())
-        except NotNative:
-            pass
-    from tagwire.arrow.pure import PureEncoder
+        with suppress(NotNative):
+            return getattr(_columns, kind)(*columns, layouts, message.NAME, message.VERSIONS, spare_frames())
+    from tagwire.arrow import pure
 
-    return PureEncoder(everything, root, value, _layouts(options), message)
+    return getattr(pure, f"Pure{kind}")(*columns, layouts, message)
 
 
 @lru_cache(1)

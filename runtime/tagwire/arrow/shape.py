@@ -88,7 +88,6 @@ class Column:
         """The data class of struct values."""
         self.is_dictionary = is_dictionary
         """For numbers (`i`): whether they are indexes into a dictionary of strings."""
-
         self.wire = wire
         """The wire type, which converts values to Arrow values, or None if no conversion is needed."""
 

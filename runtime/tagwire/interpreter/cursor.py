@@ -18,7 +18,6 @@ from tagwire.layout import (
     Array,
     Bits,
     Checksum,
-    Compression,
     Extent,
     Item,
     Layout,
@@ -253,7 +252,8 @@ class LayoutCursor:
     def compressed(self, item: Item, scopes: Scopes) -> Any:
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
-        codec = self.codec(item.compression, scopes)
+        bits = item.compression.bits
+        codec = bits.values[bits.of(lookup(item.compression.field, scopes))]
         # If an array is empty, there may be no bytes to decompress, even if a codec is set.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
@@ -329,10 +329,6 @@ class LayoutCursor:
             if two <= one:
                 how = "unsigned" if order.unsigned else "signed"
                 self.fail(f"{order.field} {two} after {one}", f"strictly ascending {how} numbers")
-
-    def codec(self, compression: Compression, scopes: Scopes) -> str:
-        """Return the codec of a compressed field, such as `gzip` or `none`. Bits in an earlier field specify it."""
-        return compression.bits.values[compression.bits.of(lookup(compression.field, scopes))]
 
     @contextmanager
     def decompressed(self, codec: str, start: int, end: int) -> Generator[None, None, None]:

@@ -104,16 +104,10 @@ def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:
-        type = _part(type, step)
+        type = _of(Array, type).element if isinstance(step, int) else _field(_of(Nested, type).struct, step).type
         if isinstance(type, Nested):
             scopes = (*scopes, {})
     return type, scopes
-
-
-def _part(type: Type, step: str | int) -> Type:
-    if isinstance(step, int):
-        return _of(Array, type).element
-    return _field(_of(Nested, type).struct, step).type
 
 
 def _field(struct: StructLayout, name: str) -> Item:

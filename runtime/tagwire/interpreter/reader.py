@@ -86,16 +86,10 @@ class LayoutReader(TagSectionReader):
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
         """Read a struct. `around` contains the values that were read so far in the enclosing structs."""
-        scopes = (*around, {})
+        values: dict[str, Any] = {}
+        scopes = (*around, values)
         self.bound("depth", len(scopes))
-        end = self.end
-        self.fields(struct, scopes)
-        self.end = end
-        return _made(struct, scopes[-1])
-
-    def fields(self, struct: StructLayout, scopes: Scopes) -> None:
-        section = struct.section
-        values = scopes[-1]
+        end, section = self.end, struct.section
         if isinstance(section, OptionalBuffer):
             self.optional_buffer(section, scopes)
         for item in struct.items:
@@ -107,6 +101,8 @@ class LayoutReader(TagSectionReader):
             self.tagged_section(section, scopes)
         if struct.is_enclosed:
             self.exhausted(struct.name)
+        self.end = end
+        return _made(struct, values)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
         """Read one item of a struct. The caller has checked the item's condition, if any."""
@@ -185,7 +181,9 @@ class LayoutReader(TagSectionReader):
         start = self.pos
         count: int | None
         if type.counted_by:
-            count = self.stated_count(type, scopes)
+            count = int(lookup(type.counted_by, scopes))
+            if count < 0:
+                self.fail(f"{type.counted_by} {count}", "0 or more")
         elif type.length is None:
             return self.elements_to_end(type, scopes)
         else:
@@ -226,12 +224,6 @@ class LayoutReader(TagSectionReader):
     def shown_key(self, name: str, value: Any) -> str:
         """Return a key field's value for an error message, shortened, or a placeholder if the field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive([*self.path, name]) else shown(value)
-
-    def stated_count(self, type: Array, scopes: Scopes) -> int:
-        count: int = lookup(type.counted_by, scopes)
-        if count < 0:
-            self.fail(f"{type.counted_by} {count}", "0 or more")
-        return count
 
     def elements_to_end(self, type: Array, scopes: Scopes) -> tuple[Any, ...]:
         values: list[Any] = []

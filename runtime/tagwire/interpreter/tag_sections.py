@@ -55,11 +55,9 @@ class TagSectionReader(LayoutCursor):
     def optional_buffer(self, section: OptionalBuffer, scopes: Scopes) -> None:
         self.open("optional fields", self.pos)
         fields = TagFields(section.fields)
-        count = 0
-        last = self.optional_entry(section, fields, -1, scopes)
-        while last is not None:
-            count += 1
-            last = self.optional_entry(section, fields, last, scopes)
+        count, last = 0, -1
+        while (tag := self.optional_entry(section, fields, last, scopes)) is not None:
+            count, last = count + 1, tag
         self.note(count)
         self.finish_section(fields, scopes[-1])
         self.close()
@@ -70,7 +68,9 @@ class TagSectionReader(LayoutCursor):
         The tag must be above `last`, the previous tag.
         """
         start = self.pos
-        size = self.optional_length(section)
+        size = self.signed_length(section.length)
+        if size < 0:
+            self.fail(f"length {size}", "0 or more (0 ends the optional fields)", start)
         if size == 0:
             return None
         (tag,) = unpack_from(">H", self.buf, self.take(2))
@@ -80,14 +80,6 @@ class TagSectionReader(LayoutCursor):
             self.fail(f"tag {tag} of {byte_count(size)}", "1 byte or more", start)
         self.tagged_field(fields, tag, size, start, scopes)
         return int(tag)
-
-    def optional_length(self, section: OptionalBuffer) -> int:
-        """Read the length of the next optional field (KIP-482 draft). A length of 0 ends the buffer."""
-        start = self.pos
-        size = self.signed_length(section.length)
-        if size < 0:
-            self.fail(f"length {size}", "0 or more (0 ends the optional fields)", start)
-        return size
 
     def ascending(self, tag: int, last: int, start: int) -> int:
         if tag <= last:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
-from tagwire.layout import Item, Layout, StructLayout, Union
+from tagwire.layout import Layout, StructLayout, Union
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import got, near, shown
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -57,11 +57,13 @@ class ValueWalk:
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
             self.fail(f"expected a mapping of field names to values, got {self.got(value)}")
-        defaults = {field.name: field for field in struct.values}
+        known = {field.name: field for field in struct.values}
         for name in value:
-            if name not in defaults and name != "unknown_tags" and name not in struct.framing:
-                self.fail(f"{struct.name} has no field {self.shown(name)}{near(name, list(defaults))}")
-        return lambda name: value[name] if name in value else _default(defaults.get(name))
+            if name not in known and name != "unknown_tags" and name not in struct.framing:
+                self.fail(f"{struct.name} has no field {self.shown(name)}{near(name, list(known))}")
+        return lambda name: (
+            value[name] if name in value else known[name].default_value() if name in known else NO_TAGS
+        )
 
     def reject_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
         for field in struct.missing:
@@ -105,10 +107,6 @@ def _needed(struct: StructLayout) -> Iterator[str]:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
     yield from (field.name for field in struct.values)
-
-
-def _default(field: Item | None) -> Any:
-    return NO_TAGS if field is None else field.default_value()
 
 
 def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:

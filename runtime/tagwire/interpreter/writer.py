@@ -73,16 +73,13 @@ class LayoutWriter(ValueWalk):
         get = self.getter(struct, value)
         self.reject_missing(struct, get)
         around, self.scopes = self.scopes, (*self.scopes, {})
-        self.fields(struct, get, out)
-        self.scopes = around
-
-    def fields(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
         section = struct.section
         if isinstance(section, OptionalBuffer):
             self.optional_buffer(section, get, out)
         self.items(struct, get, out)
         if isinstance(section, TaggedSection):
             self.tagged_section(section, get, out)
+        self.scopes = around
 
     def items(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
         is_framed = bool(struct.framing or struct.checks)
@@ -210,10 +207,7 @@ class LayoutWriter(ValueWalk):
         code = type.length
         if not type.nullable or code is None or code.null is None:
             self.fail("is None, but it is not nullable in this version")
-        if code.code:
-            out += pack(">" + code.code, code.null)
-        else:
-            out += uvarint_bytes(to_zigzag(code.null) if code.zigzag else code.null)
+        self.length(code, -1, out)  # in every code that has a null, it is encoded like the length -1
 
     def sized(self, type: Sized, value: Any, out: Any) -> None:
         if value is None:
@@ -247,14 +241,11 @@ class LayoutWriter(ValueWalk):
         self.in_order(type, elements)
         keys = Keys(type.unique)
         for index, element in enumerate(elements) if type.unique else ():
-            with self.at(index):
-                self.own_key(keys, index, element)
-
-    def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        twin = keys.twin(index, element)
-        if twin is not None:
-            key = key_text(keys.names, element, self.shown_key)
-            self.fail(f"has {key}, the same key as element {twin}; keys must be unique")
+            twin = keys.twin(index, element)
+            if twin is not None:
+                with self.at(index):
+                    key = key_text(keys.names, element, self.shown_key)
+                    self.fail(f"has {key}, the same key as element {twin}; keys must be unique")
 
     def shown_key(self, name: str, value: Any) -> str:
         with self.at(name):

@@ -152,7 +152,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)
-    return next(vars(base)[attribute.name] for base in cls.__mro__ if attribute.name in vars(base))
+    return _lookup(cls, attribute.name)
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:

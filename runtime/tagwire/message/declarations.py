@@ -15,6 +15,7 @@ lookup functions return "" if the source is missing, or if the spec has no docum
 
 from __future__ import annotations
 
+from functools import cache
 from sys import modules
 
 from tagwire.lazy import Generic
@@ -22,7 +23,7 @@ from tagwire.lazy import Generic
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Final, TypeVar, overload
+    from typing import Any, TypeVar, overload
 
     from tagwire.message.struct_class import Struct
 
@@ -130,10 +131,6 @@ else:
         return type(name, bases, body)
 
 
-_docs: Final[dict[str, dict[tuple[str, str], str]]] = {}
-"""Docstrings by module, class and attribute."""
-
-
 def class_about(cls: type) -> str:
     """Return the documentation of a message or a struct."""
     return _about(_class_doc(cls))
@@ -171,10 +168,7 @@ def _class_doc(cls: type) -> str:
 
 
 def _field_doc(cls: type, name: str) -> str:
-    docs = _docs.get(cls.__module__)
-    if docs is None:
-        docs = _docs[cls.__module__] = dict(_docstrings(cls.__module__))
-    return docs.get((cls.__qualname__, name), "")
+    return _docstrings(cls.__module__).get((cls.__qualname__, name), "")
 
 
 def _about(docstring: str) -> str:
@@ -182,18 +176,18 @@ def _about(docstring: str) -> str:
     return text if facts.endswith(")") else ""
 
 
-def _docstrings(module: str) -> Iterator[tuple[tuple[str, str], str]]:
+@cache
+def _docstrings(module: str) -> dict[tuple[str, str], str]:
+    """Return the docstrings of a module's attributes, by class and attribute."""
     import ast
 
     try:
         source = modules[module].__loader__.get_source(module)  # type: ignore[union-attr]
         tree = ast.parse(source or "")
     except (AttributeError, ImportError, KeyError, OSError, SyntaxError):
-        return
-    for cls in tree.body:
-        if isinstance(cls, ast.ClassDef):
-            for name, text in _of_attributes(cls.body):
-                yield (cls.name, name), text
+        return {}
+    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    return {(cls.name, name): text for cls in classes for name, text in _of_attributes(cls.body)}
 
 
 def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:

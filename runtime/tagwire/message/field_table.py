@@ -6,6 +6,8 @@ one version.
 
 from __future__ import annotations
 
+from functools import cache
+
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,
@@ -33,7 +35,7 @@ from tagwire.wire.uuids import default_uuid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Any
 
     from tagwire.message.base import Message
     from tagwire.message.record_format import Framing, RecordFormat
@@ -41,15 +43,7 @@ if TYPE_CHECKING:
     from tagwire.message.struct_class import Struct
     from tagwire.wire.types import WireType
 
-_parsed: Final[dict[str, Versions]] = {}
-
-
-def _versions(text: str) -> Versions:
-    """Parse a version range."""
-    versions = _parsed.get(text)
-    if versions is None:
-        versions = _parsed[text] = Versions.parse(text)
-    return versions
+_versions = cache(Versions.parse)
 
 
 class FieldRow:

@@ -72,7 +72,9 @@ class _Writer:
     def struct(self, struct: StructLayout, value: Any) -> dict[str, Any]:
         fields = self.fields.get(id(struct))
         if fields is None:
-            fields = self.fields[id(struct)] = _in_spec_order(struct)
+            rows: tuple[FieldRow, ...] = struct.cls.FIELDS  # type: ignore[union-attr]
+            by_name = {item.name: item for item in struct.fields}
+            fields = self.fields[id(struct)] = [by_name[row.name] for row in rows if row.name in by_name]
         out: dict[str, Any] = {}
         for item in fields:
             field = getattr(value, item.name)
@@ -92,18 +94,9 @@ class _Writer:
         if isinstance(type, Varint):
             return int(value)
         assert isinstance(type, Fixed | NullableFixed | Sized), "messages are not framed"
-        return self.primitive(type.wire, value)
-
-    def primitive(self, wire: WireType, value: Any) -> Any:
-        if wire.name == "records" and not self.is_lossless:
+        if type.wire.name == "records" and not self.is_lossless:
             return ""
-        return wire.to_json(value, is_lossless=self.is_lossless)
-
-
-def _in_spec_order(struct: StructLayout) -> list[Item]:
-    rows: tuple[FieldRow, ...] = struct.cls.FIELDS  # type: ignore[union-attr]
-    by_name = {item.name: item for item in struct.fields}
-    return [by_name[row.name] for row in rows if row.name in by_name]
+        return type.wire.to_json(value, is_lossless=self.is_lossless)
 
 
 def field_to_json(value: Any, version: int | None) -> Any:
@@ -294,17 +287,14 @@ class _Reader:
         return tags
 
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
-        around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
-        result = self.field_value(row, value, version)
-        self.is_hidden = around  # not in a `finally`: after an error, the error text must still hide the value
-        return result
-
-    def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:
         if value is None:
             if not (row.nullable if version is None else version in row.nullable):
                 self.fail("is null, but it is not nullable in this version")
             return None
-        return self.value(row, row.type, value, version)
+        around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
+        result = self.value(row, row.type, value, version)
+        self.is_hidden = around  # not in a `finally`: after an error, the error text must still hide the value
+        return result
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
         """Return a function that formats an array element's key fields for an error, but hides sensitive values."""

@@ -181,14 +181,11 @@ class Selection:
         else:
             message, end = self.message.decode_from(buf, version, offset, limits=limits)
             if end != len(buf):
-                self._reject_rest(buf, version, end)
+                from tagwire.interpreter.reader import LayoutReader
+                from tagwire.message.field_table import layout_of
+
+                LayoutReader(layout_of(self.message, version), buf, offset=end).end_of_message()
         return rows_of(message, self._paths)
-
-    def _reject_rest(self, buf: bytes, version: int, end: int) -> None:
-        from tagwire.interpreter.reader import LayoutReader
-        from tagwire.message.field_table import layout_of
-
-        LayoutReader(layout_of(self.message, version), buf, offset=end).end_of_message()
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
@@ -234,7 +231,13 @@ class Changes:
         self.rows = rows
         has_lists = any(step.each for line in self.paths.rest for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
-        self.appended = tuple([self._element(row) for row in self._appended()])
+        added = list(self.append)
+        if added and sum(step.each for step in self.paths.row_path) != 1:
+            self._reject(
+                "rows can be appended only if they are the elements of a single array; instead, select the array "
+                "itself, and return it with more elements"
+            )
+        self.appended = tuple([self._element(row) for row in added])
         return self.new, self.appended
 
     def _changed(self, row: Row, *, has_lists: bool) -> Any:
@@ -250,15 +253,6 @@ class Changes:
         if values is None:
             self._reject(misfit(result, len(row)))
         return tuple(map(_frozen, row, values)) if has_lists else values
-
-    def _appended(self) -> list[Any]:
-        rows = list(self.append)
-        if rows and sum(step.each for step in self.paths.row_path) != 1:
-            self._reject(
-                "rows can be appended only if they are the elements of a single array; instead, select the array "
-                "itself, and return it with more elements"
-            )
-        return rows
 
     def _element(self, row: Any) -> Any:
         element = self.paths.element

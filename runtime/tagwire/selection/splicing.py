@@ -131,7 +131,8 @@ class _Splicer(LayoutReader):
             for column in step.columns if cells else ():
                 self.reject_other_count(count, cells[column][1])
             for index in range(count):
-                self.splice_element(type.element, index, step, _at(index, step, cells))
+                inner = {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
+                self.splice_element(type.element, index, step, inner)
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
         """Copy the array whose elements are the selection's rows. Change, drop and append elements as requested."""
@@ -272,10 +273,6 @@ def _is_kept(value: Any, old: Any, new: Any) -> bool:
     """Return whether a value is unchanged. Structs may be changed in place, so they are compared with the input."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
-
-
-def _at(index: int, step: Step, cells: Cells) -> Cells:
-    return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 
 def _below(step: Step) -> Any:

@@ -4,6 +4,7 @@ For short arrays, a `struct` format is prebuilt for each count, because making a
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from struct import Struct
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -66,16 +67,12 @@ class FixedArray:
 EMPTY: Final = ()
 """The empty array. CPython has only one empty tuple, so serializers can test `value is EMPTY`."""
 
-_arrays: Final[dict[str, FixedArray]] = {}
 
-
+@cache
 def fixed_array(name: str) -> FixedArray:
     """Return the reader and writer for arrays of a number type."""
-    found = _arrays.get(name)
-    if found is None:
-        row = WIRE_TYPES[name]
-        found = _arrays[name] = FixedArray(row.code, row.width)
-    return found
+    row = WIRE_TYPES[name]
+    return FixedArray(row.code, row.width)
 
 
 # Functions for arrays of types other than numbers. Readers take the number of elements, and return the elements and the

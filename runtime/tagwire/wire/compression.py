@@ -45,14 +45,13 @@ def decompress_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytear
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
-        decompressed = _DECOMPRESSORS[codec](data, most)
+        return _DECOMPRESSORS[codec](data, most)
     except _TooLongError:
         raise DecompressionError(
             found=f"{len(data)} {codec} bytes that decompress to more than {most} bytes",
             expected=f"at most {most} (Limits.{limit})",
             is_limit=True,
         ) from None
-    return decompressed
 
 
 def compress(codec: str, data: bytes) -> bytes:
@@ -128,10 +127,6 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
 
 
 _unlz4: Final = _by_cramjam("lz4")
-
-
-def _zstd(data: bytes) -> bytes:
-    return bytes(required("cramjam", "records").zstd.compress(data))
 
 
 def _lz4(data: bytes) -> bytes:
@@ -256,7 +251,7 @@ _COMPRESSORS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "snappy": _snap,
     "lz4": _lz4,
     "lz4-magic0": _lz4_with_bad_checksum,
-    "zstd": _zstd,
+    "zstd": lambda data: bytes(required("cramjam", "records").zstd.compress(data)),
 }
 CODECS: Final = ("none", *_COMPRESSORS)
 """The codec names that a spec may use; the first means uncompressed."""

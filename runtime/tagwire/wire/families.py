@@ -272,7 +272,6 @@ class TextType(WireType):
         try:
             return data.decode()
         except UnicodeDecodeError as cause:
-
             found = f"bytes {data[cause.start : cause.end].hex(' ')}"
             raise Deviation(found, "UTF-8", decode_as_java(data), cause.start) from None
 
