@@ -281,9 +281,11 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
     only if this line or an earlier one begins with `{`.
     """
-    is_json = False
-    for number, line in enumerate(_lines(stream, name), 1):
-        if line.strip():
+    is_json, number = False, 0
+    try:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
             is_json = is_json or line.lstrip().startswith(b"{")
             try:
                 yield frame_of_line(number, line, name)
@@ -291,14 +293,6 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
                 if not (keeps_damaged and is_json):
                     raise
                 yield CapturedFrame(number, True, b"", gap=str(error))
-
-
-def _lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    number = 0
-    try:
-        for line in stream:
-            number += 1
-            yield line
     except _INVALID_GZIP as error:
         raise _unreadable(name, number, error) from None
 

@@ -135,17 +135,14 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
     work = _Work(registry, as_bytes(data), limits)
     searches: dict[str, Callable[[], Iterator[Candidate]]] = {
         "request": work.requests,
-        "response": work.responses,
+        "response": lambda: work.whole("response"),
         "batches": work.batches,
-        "message": work.messages,
+        "message": lambda: work.whole("message"),
     }
     found = [each for kind in KINDS if kind in kinds for each in searches[kind]()]
     if not any(each.whole for each in found):
         found += [each for kind in ("response", "message") if kind in kinds for each in work.parts(kind)]
     return Guess(sorted(found, key=lambda each: each.bits), len(work.data))
-
-
-Reader = Callable[["type[Message]", int], Any]
 
 
 class _Work:
@@ -156,6 +153,8 @@ class _Work:
         self.names = [name for name in registry.names() if registry[name].KIND != "format"]
         known = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
         self.error_name = known
+        self.priors = {"response": 0.0, "message": _ALONE}
+        """The cost in bits of each kind, besides that of choosing the class and version."""
 
     def requests(self) -> Iterator[Candidate]:
         """Yield a candidate for the request that the header identifies, even if its body is only partly decodable."""
@@ -171,22 +170,13 @@ class _Work:
         facts = [f"the header names API key {message.API_KEY} and version {version}"]
         yield self.candidate("request", message, [version] if version in message.VERSIONS else [], seen, 0.0, facts)
 
-    def responses(self) -> Iterator[Candidate]:
-        if "ResponseHeader" not in self.registry:
-            return
-        classes = self.classes("response")
-        prior = log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
+    def whole(self, kind: str) -> Iterator[Candidate]:
+        """Yield a candidate for each complete decoding of the bytes as a "response", or "message" without a header."""
+        classes = self.classes(kind)
+        prior = self.priors[kind] + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:
-            for versions, seen in self.alike(message, self.as_response, self.trace_response):
-                yield self.candidate("response", message, versions, seen, prior, [])
-
-    def messages(self) -> Iterator[Candidate]:
-        """Try to decode the bytes as each message, assuming no header. Yield a candidate for each complete decoding."""
-        classes = self.classes()
-        prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
-        for message in classes:
-            for versions, seen in self.alike(message, self.as_message, self.trace_message):
-                yield self.candidate("message", message, versions, seen, prior, [])
+            for versions, seen in self.alike(message, kind):
+                yield self.candidate(kind, message, versions, seen, prior, [])
 
     def batches(self) -> Iterator[Candidate]:
         """Yield a candidate if the bytes are record batches, at least up to the first invalid batch."""
@@ -211,30 +201,28 @@ class _Work:
 
     def parts(self, kind: str) -> Iterator[Candidate]:
         """Yield the best candidates that decode only a part of the bytes."""
-        if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
+        if len(self.data) > _PARTS_TRIED:
             return
-        see = self.trace_response if kind == "response" else self.trace_message
-        prior = 0.0 if kind == "response" else _ALONE
         found = [
-            self.candidate(kind, message, [version], see(message, version), prior, [])
-            for message in self.classes("response" if kind == "response" else None)
+            self.candidate(kind, message, [version], self.trace(kind, message, version), self.priors[kind], [])
+            for message in self.classes(kind)
             for version in message.VERSIONS
         ]
         yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
 
-    def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """Return the message classes of this kind or, if `kind` is None, of all kinds except headers."""
+    def classes(self, kind: str) -> "list[type[Message]]":
+        """Return the classes to try: all responses, or (for the kind "message") all messages except headers."""
         found = (self.registry[name] for name in self.names)
-        return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
+        if kind == "message":
+            return [each for each in found if each.KIND != "header"]
+        return [each for each in found if each.KIND == "response"] if "ResponseHeader" in self.registry else []
 
-    def alike(
-        self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
-    ) -> Iterator[tuple[list[int], Trace]]:
+    def alike(self, message: "type[Message]", kind: str) -> Iterator[tuple[list[int], Trace]]:
         """Group versions that decode the bytes to equal values. Yield (group, trace of its highest version)."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:
-                value = read(message, version)
+                value = self.decoded(kind, message, version)
             except (DecodeError, UnsupportedVersionError):
                 continue
             for known, versions in groups:
@@ -244,11 +232,13 @@ class _Work:
             else:
                 groups.append((value, [version]))
         for _, versions in groups:
-            seen = see(message, versions[-1])
+            seen = self.trace(kind, message, versions[-1])
             if seen.error is None:
                 yield versions, seen
 
-    def as_response(self, message: "type[Message]", version: int) -> Any:
+    def decoded(self, kind: str, message: "type[Message]", version: int) -> Any:
+        if kind == "message":
+            return message.decode(self.data, version, limits=self.limits)
         assert message.API_KEY is not None, "a response has an API key"
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
@@ -256,15 +246,11 @@ class _Work:
             raise UnsupportedVersionError(message.NAME, version, frame.version)
         return frame.header, frame.message
 
-    def as_message(self, message: "type[Message]", version: int) -> Any:
-        return message.decode(self.data, version, limits=self.limits)
-
-    def trace_response(self, message: "type[Message]", version: int) -> Trace:
+    def trace(self, kind: str, message: "type[Message]", version: int) -> Trace:
+        if kind == "message":
+            return trace(message, self.data, version, limits=self.limits)
         assert message.API_KEY is not None, "a response has an API key"
         return trace_response(self.registry, self.data, message.API_KEY, version, limits=self.limits)
-
-    def trace_message(self, message: "type[Message]", version: int) -> Trace:
-        return trace(message, self.data, version, limits=self.limits)
 
     def candidate(
         self,

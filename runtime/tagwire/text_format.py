@@ -4,6 +4,7 @@ These functions never raise errors, so a report about a bad value never fails.
 """
 
 from collections.abc import Iterable
+from itertools import groupby
 from uuid import UUID
 
 _LONGEST = 48
@@ -133,12 +134,8 @@ def whole_number(text: str) -> int | None:
 def ranges(numbers: list[int]) -> str:
     """Format ascending numbers, and join consecutive ones into ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
     parts: list[str] = []
-    first = last = None
-    for number in [*numbers, None]:
-        if last is not None and number == last + 1:
-            last = number
-            continue
-        if first is not None:
-            parts.append(str(first) if first == last else f"{first}-{last}")
-        first = last = number
+    # In a run of consecutive numbers, the difference from their index is the same.
+    for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        first, *others = [number for _, number in run]
+        parts.append(f"{first}-{others[-1]}" if others else str(first))
     return ", ".join(parts) or "none"

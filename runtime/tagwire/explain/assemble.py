@@ -20,6 +20,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from tagwire.explain.text import TITLES, AnnotationError
@@ -213,7 +214,8 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
     last = words[-1]
     struct = line.path.rpartition(".")[0]
     if last in _WITH_LENGTH and words[0] != "raw":
-        _fix_length(line, code or _WITH_LENGTH[last], _size(_opened(line, following)))
+        opened = takewhile(lambda each: each.path.startswith(f"{line.path}["), following)
+        _fix_length(line, code or _WITH_LENGTH[last], _size(opened))
     elif last == "length" and code:
         line.data = _CODES[code](_size(_measured(line, struct, following)))
     elif last == "count" and code and (count := _elements(following, f"{struct}." if struct else "")) is not None:
@@ -254,13 +256,6 @@ def _measured(line: Line, struct: str, following: Sequence[Line]) -> Iterator[Li
     if field != line.path and following and _is_in(following[0].path, field):
         return (each for each in _in_struct(line, struct, following) if _is_in(each.path, field))
     return _in_struct(line, struct, following)
-
-
-def _opened(line: Line, following: Sequence[Line]) -> Iterator[Line]:
-    for each in following:
-        if not each.path.startswith(f"{line.path}["):
-            return
-        yield each
 
 
 def _size(lines: Iterable[Line]) -> int:

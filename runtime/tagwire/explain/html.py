@@ -138,14 +138,9 @@ def tree_of(units: Sequence[Unit], note: _Note | None = None) -> dict[str, Any]:
     strings, for the first and the last bytes. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
-    rows: list[_Row] = []
-    left = 0
-    for row in _rows(units, note or (lambda node: ""), is_one=is_one):
-        if len(rows) < FIELDS:
-            rows.append(row)
-        else:
-            left += 1
-    if left:
+    found = _rows(units, note or (lambda node: ""), is_one=is_one)
+    rows = list(islice(found, FIELDS))
+    if left := sum(1 for _ in found):
         rows.append(_Row(0, "note", f"and {count(left, 'more row')} not shown"))
     return {
         "title": printable(_title(units)),

@@ -30,7 +30,7 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
         value: Any = node.value
         if not node.complete or type(value) is not int or "[]" in node.type or node.type.startswith("tag"):
             return ""
-        path = _without_indexes(node.path)
+        path = ".".join(step.partition("[")[0] for step in node.path.split("."))
         last = path.rpartition(".")[2]
         for key in (*(f"{message}.{path}" for message in node.messages), f"*.{last}"):
             register = by_path.get(key)
@@ -69,10 +69,6 @@ def _in_layouts(path: str, registry: "Registry") -> str:
         return path
     cls: Any = registry[name]
     return f"{cls.FORMAT}.{steps}"
-
-
-def _without_indexes(path: str) -> str:
-    return ".".join(step.partition("[")[0] for step in path.split("."))
 
 
 def abouts(struct: Any) -> Mapping[str, str]:

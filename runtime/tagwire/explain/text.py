@@ -8,7 +8,7 @@ it are shown as unread. Compressed bytes are followed by the decompressed bytes,
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.explain.nodes import Node
@@ -25,38 +25,23 @@ class AnnotationError(TagwireError, ValueError):
     """Raised if a string is not an annotated dump, or if its lines contradict each other."""
 
 
-class Row:
+class Row(NamedTuple):
     """A line of an annotated dump: the bytes of a node, a title, or an error."""
 
-    __slots__ = ("data", "depth", "is_hidden", "kind", "mark", "offset", "path", "type", "value")
-
-    def __init__(
-        self,
-        offset: int,
-        data: bytes,
-        path: str,
-        type: str = "",
-        value: str = "",
-        *,
-        mark: str = "",
-        kind: str = "shape",
-        depth: int = 0,
-        is_hidden: bool = False,
-    ) -> None:
-        self.mark = mark
-        """The mark before the offset: "+" if the offset counts in decompressed bytes."""
-        self.offset = offset
-        """The offset of the first byte, or -1 for a title, which has its text in `path`."""
-        self.data = data
-        self.path = path
-        self.type = type
-        self.value = value
-        self.kind = kind
-        """One of: number, text, bytes, null, shape (counts, tags, markers), title, error, rest (unread bytes)."""
-        self.depth = depth
-        """The number of enclosing nodes."""
-        self.is_hidden = is_hidden
-        """Whether to hide the bytes."""
+    offset: int
+    """The offset of the first byte, or -1 for a title, which has its text in `path`."""
+    data: bytes
+    path: str
+    type: str = ""
+    value: str = ""
+    mark: str = ""
+    """The mark before the offset: "+" if the offset counts in decompressed bytes."""
+    kind: str = "shape"
+    """One of: number, text, bytes, null, shape (counts, tags, markers), title, error, rest (unread bytes)."""
+    depth: int = 0
+    """The number of enclosing nodes."""
+    is_hidden: bool = False
+    """Whether to hide the bytes."""
 
     def hex(self, data: bytes) -> str:
         return " ".join(["**"] * len(data)) if self.is_hidden else data.hex(" ")

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tagwire.errors import DecodeError, UnsupportedVersionError
+from tagwire.errors import DecodeError, UnsupportedVersionError, details
 from tagwire.explain.nodes import Node
 from tagwire.explain.spans import SpanRecorder, Spans, kinds_of
+from tagwire.frames.frame_headers import unreadable
 from tagwire.interpreter.error_positions import read_on
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Layout, StructLayout
@@ -83,15 +84,7 @@ class Trace:
             "version": self.version,
             "size": len(self.data),
             "canonical": self.canonical,
-            "error": error
-            and {
-                "message": error.message_name,
-                "version": error.version,
-                "path": error.path,
-                "offset": error.offset,
-                "found": error.found,
-                "expected": error.expected,
-            },
+            "error": error and {name.removesuffix("_name"): value for name, value in details(error).items()},
         }
 
     def _repr_html_(self) -> str:
@@ -271,16 +264,8 @@ class _Session:
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:
-            self.stop(
-                DecodeError(
-                    message_name=body.NAME,
-                    version=version,
-                    path="",
-                    offset=self.pos,
-                    found=f"a body of version {version}",
-                    expected=f"one of the versions {body.VERSIONS}",
-                )
-            )
+            found, expected = f"a body of version {version}", f"one of the versions {body.VERSIONS}"
+            self.stop(unreadable(body.NAME, version, "", self.pos, found, expected))
 
     def stop(self, error: DecodeError, within: int | None = None) -> None:
         self.error = error

@@ -63,10 +63,11 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
     """Return a header with the given fields, except for fields that the header class does not have."""
     for name, value in optional.items():
         if name in attributes_of(cls):
-            if value is not None or _has(cls, message.header_version(version), name):
+            header_version = message.header_version(version)
+            if value is not None or any(row.name == name and header_version in row.versions for row in cls.FIELDS):
                 fields[name] = value
         elif value:
-            raise _rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
+            raise rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
     except TypeError:  # the class lacks one of these fields, or requires another
@@ -74,12 +75,8 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
             reason = f"the {cls.NAME} of this package requires {row.name}; set this field with header={cls.NAME}(...)"
-            raise _rejection(message, version, reason)
+            raise rejection(message, version, reason)
     return cls(**fields)
-
-
-def _has(cls: type[Message], header_version: int, name: str) -> bool:
-    return any(row.name == name and header_version in row.versions for row in cls.FIELDS)
 
 
 def check_names_request(cls: type[Message]) -> None:
@@ -116,13 +113,13 @@ def check_kind(message: Any, version: int | None, kind: str) -> None:
     if found != kind:
         from tagwire.text_format import a_kind
 
-        raise _rejection(message, version, f"expected a {kind}, got {a_kind(found)}")
+        raise rejection(message, version, f"expected a {kind}, got {a_kind(found)}")
 
 
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
     """Raise EncodeError if the header is not of the package's header class."""
     if not isinstance(header, expected):
-        raise _rejection(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
+        raise rejection(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
@@ -149,10 +146,10 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
     changes = {name: value for name, value in given.items() if value is not None}
     for name, value in changes.items():
         if name not in attributes_of(type(header)):
-            raise _rejection(message, version, f"{name} is given, but the {header.NAME} has no such field")
+            raise rejection(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
         if stated not in (getattr(defaults, name), value):
-            raise _rejection(message, version, f"{name}: expected {stated!r} as in the header, got {value!r}")
+            raise rejection(message, version, f"{name}: expected {stated!r} as in the header, got {value!r}")
     if message.KIND == "request":
         pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
         api = {name: value for name, value in pairs if name in attributes_of(type(header))}
@@ -164,7 +161,8 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
     return completed
 
 
-def _rejection(message: Message, version: int | None, reason: str) -> EncodeError:
+def rejection(message: Message, version: int | None, reason: str) -> EncodeError:
+    """Return an EncodeError for a message that can't be encoded as a frame or record."""
     return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 
@@ -179,5 +177,5 @@ def read_rest(cls: type[Message], data: Any, version: int, start: int, **options
 
 
 def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
-    """Return a DecodeError for a frame that has unexpected bytes at `offset`."""
+    """Return a DecodeError for unexpected bytes at `offset`."""
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

@@ -18,12 +18,14 @@ from tagwire.wire.buffers import as_bytes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
     from tagwire.selection.selection import Row
+
+    T = TypeVar("T")
 
 _HEADER = "header."
 
@@ -51,8 +53,7 @@ class _FrameSelection:
     @property
     def fields(self) -> tuple[FieldRow, ...]:
         """The field table row (`FieldRow`) of the last field in each path."""
-        rows = iter(self._header.fields), iter(self._body.fields)
-        return tuple([next(rows[not is_header]) for is_header in self._is_header])
+        return self._merged(self._header.fields, self._body.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its last field.
@@ -60,8 +61,7 @@ class _FrameSelection:
         `version` is the version of the message body.
         """
         header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
-        versions = iter(header_row), iter(self._body.holder_versions(version))
-        return tuple([next(versions[not is_header]) for is_header in self._is_header])
+        return self._merged(header_row, self._body.holder_versions(version))
 
     def __repr__(self) -> str:
         return f"<selection of {', '.join(self.paths)} in frames of {self.message.NAME}>"
@@ -79,7 +79,7 @@ class _FrameSelection:
         _, start = self._header.message.decode_from(frame, header_version, limits=limits)
         return start
 
-    def _merged(self, header_row: Row, body: Row) -> Row:
+    def _merged(self, header_row: tuple[T, ...], body: tuple[T, ...]) -> tuple[T, ...]:
         values = iter(header_row), iter(body)
         return tuple([next(values[not is_header]) for is_header in self._is_header])
 
@@ -155,14 +155,8 @@ class RequestSelection(_FrameSelection):
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
             self.registry.decode_header(frame, limits=limits)
-            raise unreadable(
-                self._header.message.NAME,
-                None,
-                "request_api_key",
-                0,
-                f"API key {cls.API_KEY} ({cls.NAME})",
-                f"{self.message.API_KEY} ({self.message.NAME})",
-            )
+            found, expected = (f"{each.API_KEY} ({each.NAME})" for each in (cls, self.message))
+            raise unreadable(self._header.message.NAME, None, "request_api_key", 0, f"API key {found}", expected)
         return version
 
     def _check_header(self, header: bytes, version: int) -> None:

@@ -13,8 +13,8 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 
 from __future__ import annotations
 
-from tagwire.errors import EncodeError, TagwireError
-from tagwire.frames.frame_headers import Frame, read_rest, unreadable
+from tagwire.errors import TagwireError
+from tagwire.frames.frame_headers import Frame, read_rest, rejection, unreadable
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
@@ -59,12 +59,8 @@ def encode_record(message: Message, version: int) -> bytes:
     if message.KIND == "metadata":
         fields = {"frame_version": FRAME_VERSION, "api_key": message.API_KEY, "version": version}
         return encode(_METADATA, fields) + body
-    raise EncodeError(
-        f"expected kind 'coordinator-key', 'coordinator-value' or 'metadata', got {message.KIND!r}",
-        message_name=message.NAME,
-        version=version,
-        path="",
-    )
+    expected = "'coordinator-key', 'coordinator-value' or 'metadata'"
+    raise rejection(message, version, f"expected kind {expected}, got {message.KIND!r}")
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:

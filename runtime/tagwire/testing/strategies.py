@@ -4,8 +4,7 @@ A strategy generates only the fields of one version. So each message can be enco
 equal message.
 """
 
-from functools import partial
-from itertools import chain
+from collections import ChainMap
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
@@ -45,20 +44,14 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
     if not alternatives:
         return st.builds(cls, **fields)
     chosen = [_one_of(struct, union, unknown_tags) for union in struct.unions]
-    return st.builds(lambda *parts: cls(**dict(chain(*parts))), st.fixed_dictionaries(fields).map(_items), *chosen)
+    return st.builds(lambda *parts: cls(**ChainMap(*parts)), st.fixed_dictionaries(fields), *chosen)
 
 
 def _one_of(struct: StructLayout, union: Union, unknown_tags: bool) -> Strategy:
     types = {item.name: item.type for item in struct.fields}
-    return st.one_of([_present(types[name], unknown_tags).map(partial(_pair, name)) for name in union.alternatives])
-
-
-def _pair(name: str, value: Any) -> tuple[tuple[str, Any]]:
-    return ((name, value),)
-
-
-def _items(fields: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return (*fields.items(),)
+    return st.one_of(
+        [st.fixed_dictionaries({name: _present(types[name], unknown_tags)}) for name in union.alternatives]
+    )
 
 
 def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
@@ -74,12 +67,9 @@ def _value(type: Type, unknown_tags: bool) -> Strategy:
 
 
 def _present(type: Type, unknown_tags: bool) -> Strategy:
-    if isinstance(type, Fixed):
-        fixed: Strategy = type.wire.strategy()
-        return fixed
-    if isinstance(type, Sized | NullableFixed):
-        sized: Strategy = type.wire.strategy()
-        return sized
+    if isinstance(type, Fixed | Sized | NullableFixed):
+        primitive: Strategy = type.wire.strategy()
+        return primitive
     if isinstance(type, Array):
         key = attrgetter(*type.unique) if type.unique else None
         return st.lists(_value(type.element, unknown_tags), max_size=_LONGEST, unique_by=key).map(tuple)
