@@ -13,7 +13,6 @@ from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_file, read_spec
 
 DEEP = '{"name":' + 39 * "[" + "§[" + 40 * "]" + "}"
-LONG = 32768 * "x"
 
 
 def spec(fields: str = "", more: str = "", *, kind: str = "data", valid: str = '"0-3"', flexible: str = '"1+"') -> str:
@@ -63,29 +62,42 @@ OPTIONAL = '{"name": "A", "type": "int8", "tag": 1}'
 ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
 
 
+def rows(rule: str, marked: str, *values: str) -> list[tuple[str, str]]:
+    """Return a row for each value. In `marked`, the value follows the §."""
+    return [(rule, marked.replace("§", f"§{value}")) for value in values]
+
+
+def default(type: str) -> str:
+    return spec(field('"default": §', type))
+
+
 def keyed(key: str, more: str) -> str:
     return f'{{"name": "A", "type": "[]S", "versions": "0+", {more}, "fields": [{key}]}}'
 
 
+NULL_SINCE_0, NULL_SINCE_1 = (f'"nullableVersions": "{since}+", "default": "null"' for since in (0, 1))
+
+
 def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
     """Return two fields that are alternatives of a union. The arguments can make them invalid."""
-    null = '"nullableVersions": "1+", "default": "null"'
-    one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
-    other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
+    first = first or NULL_SINCE_1
+    one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first}, "union": {union}}}'
+    other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {NULL_SINCE_1}, "union": "U"}}'
     return f"{one}, {second or other}"
 
 
+HEADERS = spec(more='"headerVersions": §,', kind="request")
+RECORDS = spec(field('"recordFormats": §', "records"))
+RESERVED = spec(more='"reservedTags": §,')
+TYPE = spec('{"name": "A", "type": §, "versions": "0+"}')
 ERRORS = [
     # rules about text and keys
     ("TW102", "§\N{ZERO WIDTH NO-BREAK SPACE}{}"),
     ("TW103", "§"),
     ("TW103", '{"name": "A"§'),
-    ("TW103", '{"name": §}'),
     ("TW103", '{"name": "A" §"type": "data"}'),
     ("TW103", "§# a comment\n{}"),
-    ("TW103", "{\"name\": §'A'}"),
-    ("TW103", '{"name": §"A\n"}'),
-    ("TW103", '{"name": §"\\x"}'),
+    *rows("TW103", '{"name": §}', "", "'A'", '"A\n"', '"\\x"'),
     ("TW103", "{} §/* no end"),
     ("TW104", spec() + "\n§{}"),
     ("TW104", spec() + " §true"),
@@ -99,25 +111,18 @@ ERRORS = [
     ("TW109", '§"name"'),
     ("TW110", spec(more='§"abuot": 1,')),
     ("TW110", spec(field('§"flexible": "0+"'))),
-    ("TW110", spec(field('§"nullable": true'))),
     ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"tag": 0}'))),
     ("TW111", spec(more='"commonStructs": §3,')),
     ("TW111", spec("§3")),
     ("TW111", spec(more=f'"apiKey": §{"1" * 5000},')),
-    ("TW111", spec(field('"ignorable": §"yes"'))),
-    ("TW111", spec(field('"ignorable": §2'))),
-    ("TW111", spec(field('"default": §[]'))),
-    ("TW111", spec(field('"default": §{}'))),
-    ("TW111", spec(tagged("A", "§0.5"))),
-    ("TW111", spec(tagged("A", "§0.0"))),
-    ("TW111", spec(tagged("A", "§true"))),
+    *rows("TW111", spec(field('"ignorable": §')), '"yes"', "2"),
+    *rows("TW111", default("string"), "[]", "{}"),
+    *rows("TW111", spec(tagged("A", "§")), "0.5", "0.0", "true"),
     ("TW111", spec(more='"apiKey": §7.0,')),
     ("TW111", spec(valid="§1.5")),
-    ("TW112", spec().replace('"data"', '§"Data"')),
-    ("TW112", spec().replace('"data"', "§0")),
+    *rows("TW112", spec().replace('"data"', "§"), '"Data"', "0"),
     ("TW112", spec(INT, '"listeners": ["broker", §"brokers"],' + KEYED, kind="request")),
-    ("TW112", spec(field('"entityType": §"topic"'))),
-    ("TW112", spec(field('"entityType": §1'))),
+    *rows("TW112", spec(field('"entityType": §')), '"topic"', "1"),
     ("TW113", '§{"type": "data", "validVersions": "0", "flexibleVersions": "none"}'),
     ("TW113", '{§"name": null, "type": "data", "validVersions": "0", "flexibleVersions": "none"}'),
     ("TW113", spec('§{"name": "A", "versions": "0+"}')),
@@ -125,29 +130,20 @@ ERRORS = [
     ("TW113", spec(INT, common('§{"name": "S"}'))),
     ("TW113", spec(INT, common('{"name": "S", "versions": §""}'))),
     ("TW113", draft(optional='§{"name": "A", "type": "int8"}')),
-    ("TW114", spec(more='"apiKey": §"0x7",', kind="request")),
-    ("TW114", spec(more='"apiKey": §40000,', kind="request")),
+    *rows("TW114", spec(more='"apiKey": §,', kind="request"), '"0x7"', "40000"),
     ("TW114", spec(tagged("A", '§"one"'))),
     ("TW114", spec(more='"reservedTags": [§"-"],')),
     ("TW114", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 40000},', kind="response", flexible='"none"')),
     # rules about messages and versions
-    ("TW201", spec(valid='§"0,2"')),
-    ("TW201", spec(valid='§"0-40000"')),
-    ("TW201", spec(valid='§"+1"')),
+    *rows("TW201", spec(valid="§"), '"0,2"', '"0-40000"', '"+1"'),
     ("TW201", spec(flexible='§"None"')),
     ("TW201", spec(more='"headerVersions": {§"0 - 3": "1"},', kind="request")),
-    ("TW202", spec(valid='§"0+"')),
-    ("TW202", spec(valid='§"0-32766"')),
-    *(("TW207", spec().replace('"Sample"', f'§"{name}"')) for name in ("Con", "AUX", "Lpt1")),
+    *rows("TW202", spec(valid="§"), '"0+"', '"0-32766"'),
     ("TW203", spec(valid='§"3-1"')),
     ("TW204", '§{"name": "A", "type": "data", "validVersions": "0"}'),
     ("TW205", spec(flexible='§"1-3"')),
-    ("TW206", spec().replace('"Sample"', '§"1_x"')),
-    ("TW206", spec().replace('"Sample"', '§"../../etc/passwd"')),
-    ("TW206", spec().replace('"Sample"', f'§"{101 * "x"}"')),
-    ("TW207", spec().replace('"Sample"', '§"Registry"')),
-    ("TW207", spec().replace('"Sample"', '§"Class"')),
-    ("TW207", spec().replace('"Sample"', '§"None"')),
+    *rows("TW206", spec().replace('"Sample"', "§"), '"1_x"', '"../../etc/passwd"', f'"{101 * "x"}"'),
+    *rows("TW207", spec().replace('"Sample"', "§"), '"Con"', '"AUX"', '"Lpt1"', '"Registry"', '"Class"', '"None"'),
     ("TW301", spec('{"name": "A", "type": §"[]True", "versions": "0+", "fields": []}')),
     ("TW208", spec(more='"listeners": §["broker"],', kind="response")),
     ("TW208", spec(more='"listeners": §"broker",')),
@@ -157,28 +153,22 @@ ERRORS = [
     ("TW211", spec(more=KEYED, kind="coordinator-key", valid='"0"', flexible='§"0+"')),
     ("TW212", spec(more='"apiKey": §-1,', kind="metadata")),
     ("TW213", spec(more='"headerVersions": §{"0+": "1"},')),
-    ("TW213", spec(more='"headerVersions": §{"0": 1, "1+": 3},', kind="request")),
-    ("TW214", spec(more='"headerVersions": §{"1+": 2},', kind="request")),
-    ("TW214", spec(more='"headerVersions": §{"0-1": 2, "3+": 2},', kind="request")),
-    ("TW214", spec(more='"headerVersions": §{"0-2": 2, "2+": 2},', kind="request")),
-    ("TW214", spec(more='"headerVersions": §{"0-3": 2},', kind="request")),
-    ("TW214", spec(more='"headerVersions": §{"0-8": 2, "9+": 2},', kind="request")),
-    ("TW215", spec(more='"headerVersions": §{"0-1": 1, "2+": 2},', kind="request")),
+    *rows("TW213", HEADERS, '{"0": 1, "1+": 3}'),
+    *rows("TW215", HEADERS, '{"0-1": 1, "2+": 2}'),
+    *rows(
+        "TW214", HEADERS, '{"1+": 2}', '{"0-1": 2, "3+": 2}', '{"0-2": 2, "2+": 2}', '{"0-3": 2}', '{"0-8": 2, "9+": 2}'
+    ),
     ("TW215", spec(more='"headerVersions": §{"0+": 0},', kind="response")),
     ("TW216", spec(more='"headerVersions": §{"0+": 1},', kind="response").replace("Sample", "ApiVersionsResponse")),
     ("TW216", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 35},', kind="response")),
     ("TW217", spec(ERROR_CODE, '"fallback": §{"version": 0, "errorCode": 35},', kind="request")),
     ("TW217", spec(ERROR_CODE, '"fallback": §{"version": 4, "errorCode": 35},', kind="response", flexible='"none"')),
     ("TW218", spec(INT, '"fallback": §{"version": 0, "errorCode": 35},', kind="response", flexible='"none"')),
-    ("TW219", spec(more='"aliases": §["Sample"],')),
-    ("TW219", spec(more='"aliases": §["Old", "oLD"],')),
-    ("TW219", spec(more='"aliases": §["no name"],')),
-    ("TW219", spec(more='"aliases": §"registry",')),
+    *rows("TW219", spec(more='"aliases": §,'), '["Sample"]', '["Old", "oLD"]', '["no name"]', '"registry"'),
     # rules about structs
     ("TW301", spec(field('"fields": []', "§Foo-Bar"))),
     ("TW301", spec(field('"fields": []', "§Ünit"))),
-    ("TW301", spec(INT, common(struct('§"foo"', INT)))),
-    ("TW301", spec(INT, common(struct('§"A B"', INT)))),
+    *rows("TW301", spec(INT, common(struct("§", INT))), '"foo"', '"A B"'),
     ("TW302", spec(INT + ', {"name": §"B", "type": "int8", "versions": "4+"}')),
     ("TW302", draft(INT, '{"name": §"B", "type": "int8", "tag": 1}')),
     ("TW303", spec(INT + ', {"name": §"b", "type": "int8", "versions": "0+"}')),
@@ -187,9 +177,8 @@ ERRORS = [
     ("TW304", spec(field('"fields": []', "Foo") + ', {"name": "C", "type": §"FOO", "versions": "0+", "fields": []}')),
     ("TW304", spec(field(f'"fields": [{INT}]', "§S"), common(struct('"S"', INT)))),
     ("TW305", spec(field('"fields": []', "§SAMPLE"))),
-    ("TW306", spec(field(type="§Foo"))),
+    *rows("TW306", TYPE, '"Foo"', '"Sample"'),
     ("TW306", spec(field('"fields": []', "S") + ', {"name": "C", "type": §"S", "versions": "0+"}')),
-    ("TW306", spec(field(type="§Sample"))),
     ("TW307", spec(field(type="S"), common(struct('"S"', field('"fields": §[]', "T"))))),
     ("TW308", spec(field(type="S"), common(struct('"S"', field(type="§[]T")), struct('"T"', field(type="S"))))),
     ("TW309", spec('{"name": "A", "type": "S", "versions": §"0+"}', common(struct('"S"', INT, "1-2")))),
@@ -199,16 +188,12 @@ ERRORS = [
     ("TW312", spec(field(type="S0"), common(*NESTED, struct('"S33"')))),
     ("TW313", spec(field('"fields": []', "§SampleV2"))),
     # rules about fields
-    ("TW401", spec('{"name": §"a_b", "type": "int8", "versions": "0+"}')),
-    ("TW401", spec('{"name": §"A\\n\\"\'", "type": "int8", "versions": "0+"}')),
-    ("TW402", spec(field(type="§int"))),
-    ("TW402", spec(field(type="§"))),
-    ("TW403", spec(field(type="§[]"))),
-    ("TW403", spec(field(type="§[][][][][]int8"))),
-    ("TW709", spec(field(type="§[][]int8"))),
-    ("TW404", spec(field(type="§[]records"))),
-    ("TW405", spec('§{"name": "A", "type": "int8"}')),
-    ("TW405", spec('§{"name": "A", "type": "int8", "versions": " "}')),
+    *rows("TW401", spec('{"name": §, "type": "int8", "versions": "0+"}'), '"a_b"', '"A\\n\\"\'"'),
+    *rows("TW402", TYPE, '"int"', '""'),
+    *rows("TW403", TYPE, '"[]"', '"[][][][][]int8"'),
+    *rows("TW709", TYPE, '"[][]int8"'),
+    *rows("TW404", TYPE, '"[]records"'),
+    *(("TW405", spec(f'§{{"name": "A", "type": "int8"{versions}}}')) for versions in ("", ', "versions": " "')),
     ("TW406", spec(field('"nullableVersions": §"0+"', "uuid"))),
     ("TW511", spec(tagged("A", "0", ', "nullableVersions": §"1+"'), EXTENDED)),
     ("TW510", spec(field('"semantic": §"timestamp_ms"', "int32"), EXTENDED)),
@@ -226,14 +211,11 @@ ERRORS = [
     ("TW413", spec(field('"mapKey": §true'))),
     ("TW414", spec(field('"recordFormats": §{"0+": "v2"}'))),
     ("TW414", spec(field('"recordFormats": §{"0+": "v2"}', "[]bytes"))),
-    ("TW415", spec(field('"recordFormats": §{"1+": "v2"}', "records"))),
-    ("TW415", spec(field('"recordFormats": §{"0-2": "v2"}', "records"))),
+    *rows("TW415", RECORDS, '{"1+": "v2"}', '{"0-2": "v2"}', '{"0-2": "v1", "2+": "v2"}', '{"none": "v1", "0+": "v2"}'),
     ("TW415", spec(field('"recordFormats": §{"0": "v1", "2+": "v2"}', "bytes"))),
-    ("TW415", spec(field('"recordFormats": §{"0-2": "v1", "2+": "v2"}', "records"))),
-    ("TW415", spec(field('"recordFormats": §{"none": "v1", "0+": "v2"}', "records"))),
-    ("TW416", spec(field('"recordFormats": §{"0+": "V2"}', "records"))),
+    *rows("TW416", RECORDS, '{"0+": "V2"}'),
+    *rows("TW111", RECORDS, '"v2"'),
     ("TW201", spec(field('"recordFormats": {§"0 - 3": "v2"}', "records"))),
-    ("TW111", spec(field('"recordFormats": §"v2"', "records"))),
     ("TW111", spec(field('"recordFormats": {"0+": §2}', "records"))),
     # rules about defaults and enums
     ("TW417", spec(field('"enum": §"States"', "int8"), EXTENDED)),
@@ -242,37 +224,26 @@ ERRORS = [
     ("TW502", spec(field('"enum": "State", "default": §"OLD"', "int16"), EXTENDED)),
     ("TW509", spec(field('"enum": §"State"', "int16"), EXTENDED)),
     ("TW509", spec(field('"enum": §"State", "default": "2"', "int16"), EXTENDED)),
-    ("TW501", spec(field('"default": §"yes"', "bool"))),
-    ("TW501", spec(field('"default": §1', "bool"))),
-    ("TW502", spec(field('"default": §"08"', "int32"))),
-    ("TW502", spec(field('"default": §"0x"', "int32"))),
-    ("TW502", spec(field('"default": §"0X10"', "int32"))),
-    ("TW502", spec(field('"default": §" 5"', "int32"))),
-    ("TW502", spec(field('"default": §1.5', "int32"))),
-    ("TW502", spec(field('"default": §true', "int8"))),
-    ("TW502", spec(field(f'"default": §{5000 * "9"}', "int64"))),
-    ("TW503", spec(field('"default": §128', "int8"))),
-    ("TW503", spec(field('"default": §"0x80"', "int8"))),
-    ("TW503", spec(field('"default": §"-1"', "uint16"))),
-    ("TW503", spec(field('"default": §"4294967296"', "uint32"))),
-    ("TW503", spec(field('"default": §"9223372036854775808"', "int64"))),
-    ("TW504", spec(field('"default": §"x"', "float64"))),
-    ("TW504", spec(field('"default": §"1_0"', "float64"))),
-    ("TW504", spec(field('"default": §"nan"', "float64"))),
-    ("TW505", spec(field('"default": §"00000000-0000-0000-0000-000000000000"', "uuid"))),
-    ("TW505", spec(field('"default": §"AAAA"', "uuid"))),
-    ("TW506", spec(field('"default": §"abc"', "bytes"))),
-    ("TW506", spec(field('"default": §"{}"', "[]int8"))),
+    *rows("TW501", default("bool"), '"yes"', "1"),
+    *rows("TW502", default("int32"), '"08"', '"0x"', '"0X10"', '" 5"', "1.5"),
+    *rows("TW502", default("int64"), "true", f'{5000 * "9"}'),
+    *rows("TW503", default("int8"), "128", '"0x80"'),
+    *rows("TW503", default("uint16"), '"-1"'),
+    *rows("TW503", default("uint32"), '"4294967296"'),
+    *rows("TW503", default("int64"), '"9223372036854775808"'),
+    *rows("TW504", default("float64"), '"x"', '"1_0"', '"nan"'),
+    *rows("TW505", default("uuid"), '"00000000-0000-0000-0000-000000000000"', '"AAAA"'),
+    *rows("TW506", default("bytes"), '"abc"'),
+    *rows("TW506", default("[]int8"), '"{}"'),
     ("TW506", spec(field('"fields": [], "default": §"{}"', "S"))),
-    ("TW507", spec(field('"default": §"null"', "int8"))),
-    ("TW507", spec(field('"default": §"null"'))),
+    *rows("TW507", default("int8"), '"null"'),
+    *rows("TW507", default("string"), '"null"'),
     ("TW507", spec(field('"default": §"null", "nullableVersions": "0-3"'))),
     ("TW507", optional(', "default": §"null"')),
-    ("TW508", spec(field(f'"default": §"{LONG}"'))),
+    *rows("TW508", default("string"), f'"{32768 * "x"}"'),
     # rules about tags
-    ("TW601", spec(tagged("A", "§-1"))),
-    ("TW601", spec(tagged("A", "§2147483648"))),
-    ("TW601", spec(more='"reservedTags": §[-1],')),
+    *rows("TW601", spec(tagged("A", "§")), "-1", "2147483648"),
+    *rows("TW601", RESERVED, "[-1]"),
     ("TW602", spec(field('"tag": §0', versions="1+"))),
     ("TW602", spec(field('"tag": §0, "taggedVersions": "none"', versions="1+"))),
     ("TW603", spec(field('"taggedVersions": §"1+"', versions="1+"))),
@@ -283,12 +254,12 @@ ERRORS = [
     ("TW608", spec(tagged("A", "0") + ", " + tagged("B", "§0"))),
     ("TW608", draft(optional=OPTIONAL + ', {"name": "B", "type": "int8", "tag": §"0x0001"}')),
     ("TW609", spec(tagged("A", "0") + ", " + tagged("B", "§2") + ", " + tagged("C", "3"))),
-    ("TW609", spec(more='"reservedTags": §[0, 2],')),
+    *rows("TW609", RESERVED, "[0, 2]"),
     ("TW610", spec(tagged("A", "§0"), '"reservedTags": [0],')),
     ("TW611", spec(field('"tag": 0, "taggedVersions": §"0+"'))),
     ("TW611", spec(field('"tag": 0, "taggedVersions": §"1+", "flexibleVersions": "none"'))),
     ("TW612", spec(field('"tag": §0, "taggedVersions": "1+"', "records"))),
-    ("TW613", spec(more='"reservedTags": §[0, 1, 0],')),
+    *rows("TW613", RESERVED, "[0, 1, 0]"),
     ("TW614", spec(field('"reservedTags": §[0]', "S"), common(struct('"S"', INT)))),
     # rules about the draft dialect
     ("TW701", draft(versions='"versionsWithOptional": "1+", §"flexibleVersions": "1+",')),
@@ -303,14 +274,12 @@ ERRORS = [
     ("TW704", optional(', §"mapKey": true', "int8")),
     ("TW705", draft(optional=f'{{"name": "A", "type": §"[]S", "tag": 1, "fields": [{INT}]}}')),
     ("TW706", optional(f', "nullable": §true, "default": "null", "fields": [{INT}]', "S")),
-    ("TW707", optional("", tag="§65536")),
-    ("TW707", optional("", tag='§"0x10000"')),
+    *rows("TW707", optional("", tag="§"), "65536", '"0x10000"'),
     ("TW707", draft(versions='"versionsWithOptional": "1+", "reservedTags": §[65536],')),
     ("TW708", spec(tagged("A", '§"0x0"'))),
     ("TW708", spec(more='"reservedTags": [§"0x0"],')),
     ("TW701", draft(versions='"versionsWithOptional": "1+", §"dialect": "tagwire",')),
     ("TW709", spec(more='"deprecated": §"x",')),
-    ("TW709", spec(more='"dialect": "kafka", "deprecated": §"x",')),
     ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "deprecated": §""}'))),
     ("TW709", spec(field('"required": §true'))),
     # rules about values in the tagwire dialect
@@ -322,15 +291,9 @@ ERRORS = [
     ("TW518", spec(tagged("B", "0", ', "required": §true'), EXTENDED)),
     ("TW519", spec(field('"fields": [' + field('"required": true') + "]", "§S"), EXTENDED)),
     ("TW617", spec(alternatives('"nullableVersions": "1+"', union='§"U"'), EXTENDED)),
-    (
-        "TW617",
-        spec(alternatives('"versions": "0+", "nullableVersions": "0+", "default": "null"', union='§"U"'), EXTENDED),
-    ),
-    (
-        "TW617",
-        spec(alternatives('"nullableVersions": "1+", "default": "null", "ignorable": true', union='§"U"'), EXTENDED),
-    ),
-    ("TW617", spec(alternatives(second=field('"nullableVersions": "0+", "default": "null", "union": §"U"')), EXTENDED)),
+    ("TW617", spec(alternatives(f'"versions": "0+", {NULL_SINCE_0}', union='§"U"'), EXTENDED)),
+    ("TW617", spec(alternatives(f'{NULL_SINCE_1}, "ignorable": true', union='§"U"'), EXTENDED)),
+    ("TW617", spec(alternatives(second=field(f'{NULL_SINCE_0}, "union": §"U"')), EXTENDED)),
     ("TW618", spec(alternatives(union='§"U"', second=INT), EXTENDED)),
     ("TW619", spec(alternatives(union='§"U"', second=INT).replace('§"U"', '§"9"'), EXTENDED)),
     ("TW619", spec(alternatives() + ', {"name": §"U", "type": "int8", "versions": "0+"}', EXTENDED)),
@@ -343,8 +306,7 @@ WARNINGS = [
     ("TW222", spec(more='"apiKey": §-1,', kind="request")),
     ("TW223", spec(more='"apiKey": §1,')),
     ("TW320", spec(INT, common(struct('§"S"', INT)))),
-    ("TW420", spec('{"name": "A", "type": "int8", "versions": §"4+"}')),
-    ("TW420", spec('{"name": "A", "type": "int8", "versions": §"none"}')),
+    *rows("TW420", spec('{"name": "A", "type": "int8", "versions": §}'), '"4+"', '"none"'),
     ("TW420", spec(field('"fields": [{"name": "B", "type": "int8", "versions": §"0-1"}]', "S", "2+"))),
     ("TW421", spec(field('"nullableVersions": §"0-1"', versions="2+"))),
     ("TW422", spec(field('"ignorable": §true', versions="0-3"))),
@@ -392,12 +354,9 @@ def test_warning_is_reported_at_its_position_and_stops_nothing(rule: str, marked
 
 @pytest.mark.parametrize(("text", "message"), [
     (optional("", tag=-1), "field A has tag -1; the draft's tags are 0 to 65535"),
-    (optional("", tag=65536), "field A has tag 65536; the draft's tags are 0 to 65535"),
     (optional("", tag=2**32), "field A has tag 4294967296; the draft's tags are 0 to 65535"),
     (optional(', "nullable": true', "int32"), "field A is int32, which has no null, but is nullable; remove the key"),
     (optional(', "default": "null"'), 'field A is null by default, but is not nullable; write "nullable": true'),
-    (draft(versions='"versionsWithOptional": "1+", "reservedTags": [-1],'),
-     "struct Sample reserves tag -1; the draft's tags are 0 to 65535"),
     (draft(versions='"versionsWithOptional": "1+", "reservedTags": [4294967296],'),
      "struct Sample reserves tag 4294967296; the draft's tags are 0 to 65535"),
     (draft(fields='{"name": "A", "type": "int8"}'),
@@ -427,15 +386,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, rule: str, content: bytes | 
     assert problem.file == str(path)
 
 
-def test_folder_instead_of_a_spec_file(tmp_path: Path) -> None:
-    assert [problem.rule for problem in read_file(tmp_path).problems] == ["TW101"]
-
-
 def test_every_rule_is_seen_to_reject() -> None:
-    rows = [*ERRORS, *WARNINGS, *FILES]
     # The rules in `apart` are tested in other files.
     apart = {rule for rule in RULES if rule.startswith(("TW0", "TW8"))} | {"TW314", "TW315", "TW316"}
-    assert {str(row[0]) for row in rows} == RULES.keys() - apart
+    assert {str(row[0]) for row in (*ERRORS, *WARNINGS, *FILES)} == RULES.keys() - apart
 
 
 def test_every_rule_has_a_description_and_a_reason() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
-from tagwire_generator.model import STRUCT_DEFAULT, Fallback, FieldSpec, FieldType, MessageSpec
+from tagwire_generator.model import STRUCT_DEFAULT, Fallback, FieldSpec, MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import load, read_file, read_spec
 
@@ -24,14 +24,21 @@ def spec(*fields: str, head: str = HEAD) -> str:
 
 
 def field(more: str, type: str = "string") -> FieldSpec:
-    return read(spec(f'{{"name": "A", "type": "{type}", "versions": "0+", {more}}}')).fields[0]
+    return read(spec(named("A", type, f'"versions": "0+", {more}'))).fields[0]
+
+
+def named(name: str, type: str, more: str = '"versions": "0+"') -> str:
+    return f'{{"name": "{name}", "type": "{type}", {more}}}'
 
 
 def rules(text: str, **options: Any) -> list[str]:
     return [problem.rule for problem in read_spec(text, options=SpecOptions(**options)).problems]
 
 
-@pytest.mark.parametrize(("name", "reason"), [("no.json", "No such file or directory"), ("\0", "embedded null byte")])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("no.json", "No such file or directory"), ("\0", "embedded null byte"), (".", "Is a directory")],
+)
 def test_unreadable_files(name: str, reason: str) -> None:
     (problem,) = read_file(name).problems
     assert (problem.rule, problem.message) == ("TW101", f"the file can't be read: {reason}")
@@ -122,10 +129,7 @@ def test_members_of_an_optional_struct_may_leave_out_their_versions() -> None:
     members = '[{"name": "B", "type": "T", "fields": [{"name": "C", "type": "int8"}]}]'
     message = read(f'{{{head}, "optionalFields": [{{"name": "A", "type": "S", "tag": 5, "fields": {members}}}]}}')
     assert {str(spec.versions) for struct in message.structs for spec in struct.fields} == {"1+"}
-    assert rules(f'{{{head}, "fields": [{{"name": "A", "type": "S", "versions": "0+", "fields": {members}}}]}}') == [
-        "TW405",
-        "TW405",
-    ]
+    assert rules(spec(named("A", "S", f'"versions": "0+", "fields": {members}'), head=head)) == ["TW405", "TW405"]
 
 
 def test_options_lift_rules() -> None:
@@ -190,19 +194,10 @@ def test_nan_is_a_default() -> None:
     assert isinstance(found, float) and found != found
 
 
-@pytest.mark.parametrize(
-    ("type", "value"),
-    [
-        ("bool", False),
-        ("uint16", 0),
-        ("float64", 0.0),
-        ("string", ""),
-        ("uuid", UUID(int=0)),
-        ("bytes", b""),
-        ("records", None),
-        ("[]string", ()),
-    ],
-)
+IMPLICIT = [("bool", False), ("uint16", 0), ("float64", 0.0), ("string", ""), ("uuid", UUID(int=0)), ("[]string", ())]
+
+
+@pytest.mark.parametrize(("type", "value"), [*IMPLICIT, ("bytes", b""), ("records", None)])
 def test_implicit_defaults(type: str, value: object) -> None:
     assert field('"about": ""', type).default == value
 
@@ -269,37 +264,32 @@ def test_all_problems_of_a_file_in_one_run_in_order() -> None:
     ]
 
 
-TAGGED = '"taggedVersions": "1+", "tag"'
+TAGGED = '"taggedVersions": "1+", "tag": 0'
+TAG_1 = named("B", "int8", '"taggedVersions": "1+", "tag": 1')
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
         # A field that can't be read might have tag 0, so B's tag 1 is not reported as a gap.
-        (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
-        (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
-        (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
-        (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
+        (named("A", "int8", '"taggedVersions": "1+", "tag": "zero"') + f", {TAG_1}", ["TW114"]),
+        (f"{named('A', 'int', TAGGED)}, {TAG_1}", ["TW402"]),
+        (f'{{"type": "int8", {TAGGED}}}, {TAG_1}', ["TW113"]),
+        (f"3, {TAG_1}", ["TW111"]),
         # A tag of the wrong type must not also be reported as missing.
-        ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
-        ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
+        (named("A", "int8", '"taggedVersions": "1+", "tag": []'), ["TW111"]),
+        (named("A", "int8", '"taggedVersions": "x", "tag": 0'), ["TW201"]),
         # A type, range or default that can't be read causes one error only.
-        ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
-        ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
-        ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
-        (
-            '{"name": "A", "type": "[]S", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
-            ["TW402", "TW405"],
-        ),
-        ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
+        (named("A", "strin", '"versions": "0+", "nullableVersions": "0+", "default": "null"'), ["TW402"]),
+        (named("A", "string", '"versions": "0+", "nullableVersions": "x", "default": "null"'), ["TW201"]),
+        (named("A", "string", '"versions": "x", "nullableVersions": "0-1", "default": "null"'), ["TW201"]),
+        (named("A", "[]S", '"versions": "0+", "fields": [{"name": "B", "type": "int"}]'), ["TW402", "TW405"]),
+        (named("A", "[]S", '"versions": "0+", "fields": [7]'), ["TW111"]),
         # The nested fields are checked even if the type of the field that contains them is unknown.
-        (
-            '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
-            ["TW402"] * 2 + ["TW405"],
-        ),
+        (named("A", "foo", '"versions": "0+", "fields": [{"name": "B", "type": "int"}]'), ["TW402", "TW402", "TW405"]),
         # The declaration of struct S is invalid, but S must not be reported as unknown in the field that uses it.
-        ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
-        ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
+        (named("A", "S") + '], "commonStructs": [{"versions": "0+"}', ["TW113"]),
+        (named("A", "S") + '], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
     ],
 )
 def test_no_follow_up_noise(fields: str, expected: list[str]) -> None:
@@ -310,24 +300,21 @@ def test_no_follow_up_noise(fields: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("head", "expected"),
     [
-        ('"name": "Sample", "type": "data", "validVersions": "x", "flexibleVersions": "1+"', ["TW201"]),
-        (
-            '"name": "Sample", "type": "x", "validVersions": "0-3", "flexibleVersions": "1+", "listeners": "broker"',
-            ["TW112"],
-        ),
-        ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": "x"', ["TW201"]),
-        ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": [1]', ["TW111"]),
-        ('"name": [], "type": "data", "validVersions": "0-3", "flexibleVersions": "1+"', ["TW111"]),
-        ('"name": "Sample", "type": "data", "validVersions": "0-3", "versionsWithOptional": "x"', ["TW201"]),
+        (HEAD.replace("0-3", "x"), ["TW201"]),
+        (HEAD.replace("data", "x") + ', "listeners": "broker"', ["TW112"]),
+        (HEAD.replace("1+", "x"), ["TW201"]),
+        (HEAD.replace('"1+"', "[1]"), ["TW111"]),
+        (HEAD.replace('"Sample"', "[]"), ["TW111"]),
+        (HEAD.replace("flexibleVersions", "versionsWithOptional").replace("1+", "x"), ["TW201"]),
     ],
 )
 def test_no_follow_up_noise_of_the_header(head: str, expected: list[str]) -> None:
     fields = [
-        '{"name": "A", "type": "Sample2", "versions": "0+", "fields": []}',
-        '{"name": "B", "type": "int8", "versions": "2+", "ignorable": true}',
+        named("A", "Sample2", '"versions": "0+", "fields": []'),
+        named("B", "int8", '"versions": "2+", "ignorable": true'),
     ]
     if "Optional" not in head:
-        fields.append('{"name": "C", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0}')
+        fields.append(named("C", "string", TAGGED))
     assert rules(spec(*fields, head=head)) == expected
 
 
@@ -335,18 +322,10 @@ def test_errors_suggest_similar_names() -> None:
     def message(text: str) -> str:
         return read_spec(text).problems[0].message
 
-    assert "did you mean 'nullableVersions'?" in message(
-        spec('{"name": "A", "type": "int8", "nullable": 1, "versions": "0"}')
-    )
-    assert "did you mean 'int32'?" in message(
-        spec('{"name": "A", "type": "Int32 ", "versions": "0"}'.replace("Int", "int3"))
-    )
-    assert "did you mean 'Partition'?" in message(
-        spec(
-            '{"name": "A", "type": "Partitions", "versions": "0"}',
-            '{"name": "B", "type": "Partition", "versions": "0", "fields": []}',
-        )
-    )
+    assert "did you mean 'nullableVersions'?" in message(spec(named("A", "int8", '"nullable": 1, "versions": "0"')))
+    assert "did you mean 'int32'?" in message(spec(named("A", "int332 ")))
+    known = named("B", "Partition", '"versions": "0", "fields": []')
+    assert "did you mean 'Partition'?" in message(spec(named("A", "Partitions"), known))
     assert "did you mean 'request'?" in message(spec(head=HEAD.replace("data", "Request")))
 
 
@@ -370,10 +349,6 @@ def test_load_raises_with_all_problems(tmp_path: Path) -> None:
     assert (error.file, error.line, error.rule) == (str(path), 1, "TW402")
     assert [getattr(problem, "rule", None) for problem in error.problems] == ["TW402", "TW201"]
     assert str(error).count("^") == 2
-
-
-def test_types_of_fields() -> None:
-    assert field('"about": 1', "[]bytes").type == FieldType("bytes", 1)
 
 
 @pytest.mark.parametrize(
