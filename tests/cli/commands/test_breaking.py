@@ -10,8 +10,6 @@ from command import tagwire_result as run
 from spec_projects import commit, edit_spec, git, spec, write_spec
 
 SPECS = Path("message_specs")
-
-
 breaking = partial(run, "breaking")
 
 

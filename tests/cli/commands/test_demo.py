@@ -20,7 +20,6 @@ REQUEST = messages.registry.encode_request(
     client_id="a client id that makes the frame long enough",
 )
 
-
 run = partial(tagwire_result, "demo")
 
 

@@ -15,8 +15,6 @@ from tagwire.message.field_table import layout_of
 from tagwire_cli.version_diff import diff_versions
 
 DRAFT = ("--package", "tagwire_drafts.kip482")
-
-
 run = partial(tagwire_result, "diff")
 
 

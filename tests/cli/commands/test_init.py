@@ -24,8 +24,6 @@ FILES = {
     "tests/test_golden_bytes.py",
 }
 HEADERS = {"message_specs/RequestHeader.json", "message_specs/ResponseHeader.json"}
-
-
 init = partial(tagwire_result, "init", code=0)
 
 

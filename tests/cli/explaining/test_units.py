@@ -20,8 +20,6 @@ registry = messages.registry
 REQUEST = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="doc")
 RESPONSE = registry.encode_response(messages.MetadataResponse(cluster_id="cluster"), 12, correlation_id=7)
 EQUAL = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
-
-
 run = partial(tagwire_result, "explain")
 
 

@@ -39,6 +39,9 @@ LINED = """{ "fields": [ // of the list
   ]
 }"""
 
+TABBED = '{\n\t"fields": [\n\t\t{\n\t\t\t"name": "A"\n\t\t}\n\t]\n}'
+WINDOWS = '{ "fields": [\r\n  { "name": "A" }\r\n] }'
+COMMA = '{ "fields": [\n  { "name": "A" },\n] }'
 SET = [
     (LINED, 0, LINED.replace("of the list\n", 'of the list\n    { "name": "N", "tag": 1 },\n')),
     (LINED, 1, LINED.replace("behind A\n", 'behind A\n    { "name": "N", "tag": 1 },\n')),
@@ -48,21 +51,9 @@ SET = [
     ('{"fields":[{"name":"A"}]}', 1, '{"fields":[{"name":"A"}, {"name":"N","tag":1}]}'),
     ('{ "fields": [] }', 0, '{ "fields": [\n  { "name": "N", "tag": 1 }\n] }'),
     ('{ "fields": [ // none\n] }', 0, '{ "fields": [ // none\n  { "name": "N", "tag": 1 }\n] }'),
-    (
-        '{\n\t"fields": [\n\t\t{\n\t\t\t"name": "A"\n\t\t}\n\t]\n}',
-        1,
-        '{\n\t"fields": [\n\t\t{\n\t\t\t"name": "A"\n\t\t},\n\t\t{\n\t\t\t"name": "N",\n\t\t\t"tag": 1\n\t\t}\n\t]\n}',
-    ),
-    (
-        '{ "fields": [\r\n  { "name": "A" }\r\n] }',
-        1,
-        '{ "fields": [\r\n  { "name": "A" },\r\n  { "name": "N", "tag": 1 }\r\n] }',
-    ),
-    (
-        '{ "fields": [\n  { "name": "A" },\n] }',
-        1,
-        '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 },\n] }',
-    ),
+    (TABBED, 1, TABBED.replace("\n\t]", ',\n\t\t{\n\t\t\t"name": "N",\n\t\t\t"tag": 1\n\t\t}\n\t]')),
+    (WINDOWS, 1, WINDOWS.replace("\r\n]", ',\r\n  { "name": "N", "tag": 1 }\r\n]')),
+    (COMMA, 1, COMMA.replace("\n]", '\n  { "name": "N", "tag": 1 },\n]')),
     ('{ "fields": [\n  { "name": "A" } ] }', 1, '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 } ] }'),
 ]
 

@@ -1,3 +1,4 @@
+import copy
 import json
 from typing import Any
 
@@ -6,38 +7,33 @@ import pytest
 from tagwire_generator.problems import RULES
 from tagwire_generator.reading.spec import read_spec
 
+
+def field(name: str, type: str, **keys: Any) -> dict[str, Any]:
+    return {"name": name, "type": type, **keys}
+
+
+BITS = [{"name": "Compression", "bits": "0-2", "values": ["none", "gzip"]}]
+MEMBERS = [
+    field("Length", "varint", lengthOf="rest"),
+    field("OffsetDelta", "varint", deltaOf="BaseOffset"),
+    field("Value", "bytes", length="varint", nullable=True),
+]
 GOOD: dict[str, Any] = {
     "name": "LetterBatch",
     "type": "format",
     "format": "letters",
     "discriminator": "Magic",
     "fields": [
-        {"name": "BaseOffset", "type": "int64"},
-        {"name": "BatchLength", "type": "int32", "lengthOf": "rest"},
-        {"name": "Magic", "type": "int8", "equals": 9},
-        {"name": "Crc", "type": "crc32c", "covers": "Attributes"},
-        {
-            "name": "Attributes",
-            "type": "int16",
-            "bits": [
-                {"name": "Compression", "bits": "0-2", "values": ["none", "gzip"]},
-                {"name": "HasStamp", "bits": 4},
-            ],
-        },
-        {"name": "Stamp", "type": "uvarlong", "when": {"field": "Attributes.HasStamp"}},
-        {"name": "NotesLength", "type": "int16", "lengthOf": "Notes", "includesItself": True},
-        {"name": "Notes", "type": "[]int32", "count": "rest"},
-        {"name": "Count", "type": "int32", "countOf": "Records"},
-        {
-            "name": "Records",
-            "type": "[]Record",
-            "compression": "Attributes.Compression",
-            "fields": [
-                {"name": "Length", "type": "varint", "lengthOf": "rest"},
-                {"name": "OffsetDelta", "type": "varint", "deltaOf": "BaseOffset"},
-                {"name": "Value", "type": "bytes", "length": "varint", "nullable": True},
-            ],
-        },
+        field("BaseOffset", "int64"),
+        field("BatchLength", "int32", lengthOf="rest"),
+        field("Magic", "int8", equals=9),
+        field("Crc", "crc32c", covers="Attributes"),
+        field("Attributes", "int16", bits=[*BITS, {"name": "HasStamp", "bits": 4}]),
+        field("Stamp", "uvarlong", when={"field": "Attributes.HasStamp"}),
+        field("NotesLength", "int16", lengthOf="Notes", includesItself=True),
+        field("Notes", "[]int32", count="rest"),
+        field("Count", "int32", countOf="Records"),
+        field("Records", "[]Record", compression="Attributes.Compression", fields=MEMBERS),
     ],
     "claims": [{"field": "BatchLength", "value": 16384, "bytes": 4}],
 }
@@ -48,10 +44,9 @@ def changed(path: str, **keys: Any) -> str:
 
     A new value of None removes the key.
     """
-    spec = json.loads(json.dumps(GOOD))
-    node = spec
+    spec = node = copy.deepcopy(GOOD)
     for name in filter(None, path.split(".")):
-        node = next(field for field in node["fields"] if field["name"] == name)
+        node = next(each for each in node["fields"] if each["name"] == name)
     for key, value in keys.items():
         node.pop(key, None)
         if value is not None:
@@ -59,14 +54,9 @@ def changed(path: str, **keys: Any) -> str:
     return json.dumps(spec)
 
 
-BITS = [{"name": "Compression", "bits": "0-2", "values": ["none", "gzip"]}]
-
+PLAIN = {"name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none"}
 CASES = [
-    (
-        "TW001",
-        '{"name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none", '
-        '"fields": [{"name": "A", "type": "varint", "versions": "0+"}]}',
-    ),
+    ("TW001", json.dumps(PLAIN | {"fields": [field("A", "varint", versions="0+")]})),
     ("TW002", changed("Crc", lengthOf="Attributes")),
     ("TW002", changed("Notes", bits=BITS)),
     ("TW002", changed("Records.Value", deltaOf="BaseOffset")),
@@ -79,7 +69,7 @@ CASES = [
     ("TW003", changed("Records.Value", length=None)),
     ("TW003", changed("BaseOffset", length="int32")),
     ("TW003", changed("BaseOffset", count="int32")),
-    ("TW003", changed("Records", count=None, fields=[{"name": "A", "type": "[]int8"}])),
+    ("TW003", changed("Records", count=None, fields=[field("A", "[]int8")])),
     ("TW003", changed("Count", countOf="Notes")),
     ("TW004", changed("Crc", covers=None)),
     ("TW004", changed("BaseOffset", covers="Magic")),

@@ -13,30 +13,24 @@ from tagwire_generator.reading.spec import load
 KAFKA = Path(__file__).parents[3] / "message_specs" / "kafka"
 
 
-def summary(
-    name: str, kind: str, api_key: int | None, component: str = "clients", versions: str = "0-3"
-) -> MessageSummary:
-    return MessageSummary(name, kind, api_key, component, versions, "1+", f"{name}.json", 3, 12)
+def summary(name: str, kind: str, api_key: int | None, component: str = "clients") -> MessageSummary:
+    return MessageSummary(name, kind, api_key, component, "0-3", "1+", f"{name}.json", 3, 12)
 
 
 FOO = summary("FooRequest", "request", 1)
 FOO_RESPONSE = summary("FooResponse", "response", 1)
+BAR = summary("BarRequest", "request", 1)
+KEY, VALUE = summary("K", "coordinator-key", 1), summary("V", "coordinator-value", 1)
 
 
 @pytest.mark.parametrize(
     "members",
     [
         [FOO, FOO_RESPONSE],
-        [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
-        [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
+        [replace(FOO, valid_versions="none"), replace(FOO_RESPONSE, valid_versions="none")],
         # Different kinds of messages, or different components, can share an API key.
-        [
-            *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
-            *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
-            *(summary(f"{c}Value", "coordinator-value", 1, c) for c in ("a", "b")),
-            summary("FooRequest", "request", 1, "a"),
-            summary("FooResponse", "response", 1, "a"),
-        ],
+        [FOO, FOO_RESPONSE, KEY, VALUE, summary("Record", "metadata", 1)],
+        [summary(f"{c}{kind}", kind, 1, c) for c in ("a", "b") for kind in ("metadata", KEY.kind, VALUE.kind)],
         # Headers and data messages are not looked up by API key, so their keys may repeat.
         [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
         [],
@@ -75,17 +69,9 @@ SETS = [
     ("TW802", "Bar.json", [summary("Bar", "metadata", None)]),
     ("TW802", "BarRequest.json", [summary("BarRequest", "request", None)]),
     ("TW803", "Foo2Request.json", [summary("Foo2Request", "request", 1), summary("A", "request", 1), FOO_RESPONSE]),
-    (
-        "TW803",
-        "B.json",
-        [summary("A", "coordinator-key", 1), summary("B", "coordinator-key", 1), summary("V", "coordinator-value", 1)],
-    ),
+    ("TW803", "K.json", [summary("A", "coordinator-key", 1), KEY, VALUE]),
     ("TW804", "FooRequest.json", [FOO]),
-    (
-        "TW804",
-        "FooRequest.json",
-        [FOO, replace(FOO_RESPONSE, component="other"), summary("XRequest", "request", 1, "other")],
-    ),
+    ("TW804", "FooRequest.json", [FOO, *(replace(each, component="other") for each in (BAR, FOO_RESPONSE))]),
     ("TW805", "FooResponse.json", [FOO_RESPONSE]),
     ("TW806", "Foo.json", [replace(FOO, name="Foo", file="Foo.json"), FOO_RESPONSE]),
     ("TW807", "FooResponse.json", [FOO, replace(FOO_RESPONSE, aliases=("fooREQUEST",))]),
@@ -95,8 +81,8 @@ SETS = [
     ("TW820", "FooResponse.json", [FOO, replace(FOO_RESPONSE, valid_versions="0-9")]),
     ("TW821", "FooResponse.json", [FOO, replace(FOO_RESPONSE, flexible_versions="2+")]),
     ("TW822", "BarResponse.json", [FOO, replace(FOO_RESPONSE, name="BarResponse", file="BarResponse.json")]),
-    ("TW823", "K.json", [summary("K", "coordinator-key", 1)]),
-    ("TW823", "V.json", [summary("V", "coordinator-value", 1)]),
+    ("TW823", "K.json", [KEY]),
+    ("TW823", "V.json", [VALUE]),
     ("TW824", "Other.json", [FOO, replace(FOO_RESPONSE, file="Other.json")]),
 ]
 

@@ -64,61 +64,53 @@ def test_fmt_can_write_every_key() -> None:
 
 
 def test_key_missing_from_the_model_raises() -> None:
-    with pytest.raises(
-        TypeError,
-        match="defines the key validVersions for a message, but no model class has an attribute valid_versions",
-    ):
-        keys_of(
-            "message",
-            [FieldSpec],
-            {"dialect": keys.text},
-            dict.fromkeys(["dialect", "apiKey", "type", "about", "aliases"], ""),
-        )
+    other = dict.fromkeys(["dialect", "apiKey", "type", "about", "aliases"], "")
+    with pytest.raises(TypeError, match="key validVersions for a message, but no model class has an attribute valid_"):
+        keys_of("message", [FieldSpec], {"dialect": keys.text}, other)
 
 
+EXTENDED = '"dialect": "tagwire",'
+COMMON = ', "commonStructs": [ { "name": "S", "versions": "1+"§ } ]'
+
+
+def spec(rest: str, dialect: str = "", *, type: str = "data", flexible: str = "flexibleVersions") -> str:
+    return f'{{ {dialect} "name": "Foo", "type": "{type}", "validVersions": "0-3", "{flexible}": "1+"{rest} }}'
+
+
+def of_field(type: str, dialect: str = "", more: str = "") -> str:
+    return spec(f', "fields": [ {{ "name": "B", "type": "{type}", "versions": "1+"§{more} }} ]', dialect)
+
+
+def alternative(tag: int, union: str) -> str:
+    ranges = '"taggedVersions": "1+", "nullableVersions": "1+", "default": "null"'
+    return f'{{ "name": "{"ABCDE"[tag]}", "type": "string", {ranges}, "tag": {tag}{union} }}'
+
+
+UNIONS = [alternative(tag, f', "union": "{union}"') for tag, union in enumerate("UVVU")]
 RELEASED = {
-    "message": """{ "name": "Foo", "type": "response", "validVersions": "0-3", "flexibleVersions": "1+"§,
-        "fields": [ { "name": "ErrorCode", "type": "int16", "versions": "0+" } ] }""",
-    "request": """{ "name": "Foo", "type": "request", "validVersions": "0-3", "flexibleVersions": "1+"§ }""",
-    "field": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": [
-        { "name": "A", "type": "[]S", "versions": "1+", "fields": [
-            { "name": "B", "type": "bytes", "versions": "1+"§ } ] } ] }""",
-    "string": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": [
-        { "name": "B", "type": "string", "versions": "1+"§ } ] }""",
-    "inline": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "fields": [
-        { "name": "A", "type": "S", "versions": "1+"§ } ] }""",
-    "struct": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "commonStructs": [
-        { "name": "S", "versions": "1+"§ } ] }""",
-    "extended": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
-        "flexibleVersions": "none"§, "fields": [] }""",
-    "extended field": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
-        "flexibleVersions": "none", "fields": [ { "name": "A", "type": "int8", "versions": "0+"§ } ] }""",
-    "required field": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
-        "flexibleVersions": "1+", "fields": [ { "name": "B", "type": "bytes", "versions": "1+"§ } ] }""",
-    "extended array": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
-        "flexibleVersions": "1+", "fields": [ { "name": "A", "type": "[]S", "versions": "1+"§, "fields": [
-            { "name": "B", "type": "string", "versions": "1+", "mapKey": true } ] } ] }""",
-    "alternative": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
-        "flexibleVersions": "1+", "fields": [
-            { "name": "A", "type": "string", "taggedVersions": "1+", "tag": 0, "nullableVersions": "1+",
-              "default": "null", "union": "U" },
-            { "name": "B", "type": "string", "taggedVersions": "1+", "tag": 1, "nullableVersions": "1+",
-              "default": "null", "union": "V" },
-            { "name": "C", "type": "string", "taggedVersions": "1+", "tag": 2, "nullableVersions": "1+",
-              "default": "null", "union": "V" },
-            { "name": "D", "type": "string", "taggedVersions": "1+", "tag": 3, "nullableVersions": "1+",
-              "default": "null", "union": "U" },
-            { "name": "E", "type": "string", "taggedVersions": "1+", "tag": 4, "nullableVersions": "1+",
-              "default": "null"§ } ] }""",
-    "extended time": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
-        "flexibleVersions": "none", "fields": [ { "name": "B", "type": "int64", "versions": "0+"§ } ] }""",
-    "extended bytes": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
-        "flexibleVersions": "none", "fields": [ { "name": "B", "type": "bytes", "versions": "0+"§ } ] }""",
-    "extended struct": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
-        "flexibleVersions": "1+", "commonStructs": [ { "name": "S", "versions": "1+"§ } ] }""",
-    "draft": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+"§ }""",
-    "optional": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+",
-        "optionalFields": [ { "name": "B", "type": "bytes", "tag": 0§ } ] }""",
+    "message": spec('§, "fields": [ { "name": "ErrorCode", "type": "int16", "versions": "0+" } ]', type="response"),
+    "request": spec("§", type="request"),
+    "field": spec(
+        ', "fields": [ { "name": "A", "type": "[]S", "versions": "1+", "fields": [\n'
+        '{ "name": "B", "type": "bytes", "versions": "1+"§ } ] } ]'
+    ),
+    "string": of_field("string"),
+    "inline": of_field("S"),
+    "struct": spec(COMMON),
+    "extended": spec('§, "fields": []', EXTENDED),
+    "extended field": of_field("int8", EXTENDED),
+    "required field": of_field("bytes", EXTENDED),
+    "extended array": of_field(
+        "[]S", EXTENDED, ', "fields": [ { "name": "B", "type": "string", "versions": "1+", "mapKey": true } ]'
+    ),
+    "alternative": spec(f', "fields": [ {", ".join([*UNIONS, alternative(4, "§")])} ]', EXTENDED),
+    "extended time": of_field("int64", EXTENDED),
+    "extended bytes": of_field("bytes", EXTENDED),
+    "extended struct": spec(COMMON, EXTENDED),
+    "draft": spec("§", flexible="versionsWithOptional"),
+    "optional": spec(
+        ', "optionalFields": [ { "name": "B", "type": "bytes", "tag": 0§ } ]', flexible="versionsWithOptional"
+    ),
 }
 A_FIELD = '{ "name": "C", "type": "int8", "versions": "1+" }'
 AN_OPTIONAL_FIELD = '{ "name": "D", "type": "int8", "tag": 7 }'

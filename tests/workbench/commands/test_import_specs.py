@@ -19,7 +19,6 @@ SPEC: dict[str, Any] = {
     "fields": [{"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that is not taken."}],
 }
 
-
 run = partial(tagwire_result, "import")
 
 

@@ -26,8 +26,6 @@ def encoded(message: object) -> bytes:
 
 
 BEAT = encoded(kafka.HeartbeatRequest(group_id="g", member_id="m"))
-
-
 recording = partial(tagwire_process, "record")
 
 
