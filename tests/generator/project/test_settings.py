@@ -11,6 +11,15 @@ from tagwire_generator.project.root import find_root, is_in_project
 from tagwire_generator.project.settings import Settings, SettingsError, load
 
 
+def spec_set(specs: str = "specs", package: str = "messages", more: str = "") -> str:
+    return f'[[tool.tagwire.sets]]\nspecs = "{specs}"\npackage = "{package}"\n{more}\n'
+
+
+SET = spec_set()
+EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreason = "unused"\n'
+ABSOLUTE = Path("/specs").absolute().as_posix()
+
+
 def settings_of(root: Path, text: str) -> Settings:
     (root / "pyproject.toml").write_text(text, encoding="utf-8")
     return load(root)
@@ -26,23 +35,22 @@ def settings_of(root: Path, text: str) -> Settings:
     ],
 )
 def test_entity_types_of_a_set(tmp_path: Path, written: str, read: object) -> None:
-    text = f'[[tool.tagwire.sets]]\nspecs = "s"\npackage = "own"\noptions = {{ entity_types = {written} }}\n'
-    (tmp_path / "pyproject.toml").write_text(text)
+    text = f"{SET}options = {{ entity_types = {written} }}\n"
     if isinstance(read, str):
         with pytest.raises(SettingsError, match=read):
-            load(tmp_path)
+            settings_of(tmp_path, text)
     else:
-        [own] = load(tmp_path).sets
+        [own] = settings_of(tmp_path, text).sets
         assert own.options.entity_types == read
 
 
 def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "own"\n', "utf-8-sig")
-    assert [each.package for each in load(tmp_path).sets] == ["own"]
+    (tmp_path / "pyproject.toml").write_text(SET, "utf-8-sig")
+    assert [each.package for each in load(tmp_path).sets] == ["messages"]
 
 
 def test_a_set_without_its_folder(tmp_path: Path) -> None:
-    settings = settings_of(tmp_path, '[[tool.tagwire.sets]]\nspecs = "gone"\npackage = "own"\n')
+    settings = settings_of(tmp_path, spec_set("gone"))
     with pytest.raises(SettingsError, match="number 1: `specs` is 'gone', which is not a folder"):
         settings.project_sets()
 
@@ -59,24 +67,9 @@ def test_default_set_without_settings(tmp_path: Path, text: str | None) -> None:
 
 
 def test_set_has_the_written_settings(tmp_path: Path) -> None:
-    settings = settings_of(
-        tmp_path,
-        """
-        [tool.tagwire]
-        templates = "ours"
-
-        [[tool.tagwire.sets]]
-        specs = "specs/one"
-        package = "wire.one"
-        output = "src"
-        options = { tag_gaps = true, length_varint = "unsigned" }
-
-        [[tool.tagwire.sets]]
-        specs = "specs/two"
-        package = "wire.two"
-        templates = "theirs"
-        """,
-    )
+    more = 'output = "src"\noptions = { tag_gaps = true, length_varint = "unsigned" }'
+    both = spec_set("specs/one", "wire.one", more) + spec_set("specs/two", "wire.two", 'templates = "theirs"')
+    settings = settings_of(tmp_path, '[tool.tagwire]\ntemplates = "ours"\n' + both)
     one, two = settings.sets
     assert one.specs == tmp_path / "specs" / "one"
     assert one.directory == tmp_path / "src" / "wire" / "one"
@@ -87,17 +80,7 @@ def test_set_has_the_written_settings(tmp_path: Path) -> None:
 
 
 def test_the_set_of_a_path(tmp_path: Path) -> None:
-    settings = settings_of(
-        tmp_path,
-        """
-        [[tool.tagwire.sets]]
-        specs = "specs/one"
-        package = "one"
-        [[tool.tagwire.sets]]
-        specs = "specs/two"
-        package = "two"
-        """,
-    )
+    settings = settings_of(tmp_path, spec_set("specs/one", "one") + spec_set("specs/two", "two"))
     one, two = settings.sets
     assert settings.set_of(tmp_path / "specs" / "one" / "Foo.json") is one
     assert settings.set_of(tmp_path / "specs" / "two") is two
@@ -127,52 +110,22 @@ def test_a_folder_may_be_in_a_project(tmp_path: Path, monkeypatch: pytest.Monkey
     assert is_in_project()
 
 
-SET = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "messages"\n'
-ABSOLUTE = Path("/specs").absolute().as_posix()
-
-
 def test_a_lock_and_exceptions(tmp_path: Path) -> None:
-    settings = settings_of(
-        tmp_path,
-        """
-        [[tool.tagwire.sets]]
-        specs = "specs"
-        package = "one"
-        lock = "released/one.json"
-
-        [[tool.tagwire.exceptions]]
-        rule = "TW903"
-        message = "FooRequest"
-        path = "topics.name"
-        versions = "0-3"
-        reason = "nobody has used it"
-        until = 2027-01-31
-
-        [[tool.tagwire.exceptions]]
-        rule = "TW921"
-        message = "FooRequest"
-        versions = 2
-        reason = "was never read"
-        until = "never"
-        """,
-    )
+    first = EXCEPTION + 'path = "topics.name"\nversions = "0-3"\nuntil = 2027-01-31\n'
+    second = EXCEPTION + 'versions = 2\nuntil = "never"\n'
+    settings = settings_of(tmp_path, spec_set(more='lock = "released/one.json"') + first + second)
     assert settings.sets[0].lock == tmp_path / "released" / "one.json"
     one, two = settings.exemptions
-    assert (one.rule, one.message, one.path, one.reason) == ("TW903", "FooRequest", "topics.name", "nobody has used it")
+    assert (one.rule, one.message, one.path, one.reason) == ("TW903", "Foo", "topics.name", "unused")
     assert (one.versions, one.until) == (Versions.parse("0-3"), datetime.date(2027, 1, 31))
     assert (two.path, two.versions, two.until) == (None, Versions.parse("2"), None)
 
-
-EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreason = "unused"\n'
 
 REJECTED = {
     "no TOML": ("[tool.tagwire", "the file is not valid TOML"),
     "not a table": ("[tool]\ntagwire = 3", "tool.tagwire is not a table"),
     "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
-    "unknown key of the section": (
-        '[tool.tagwire]\ntemplate = "x"',
-        "unknown key 'template'; did you mean 'templates'?",
-    ),
+    "unknown key of the section": ('[tool.tagwire]\ntemplate = "x"', "'template'; did you mean 'templates'?"),
     "unknown formatter": ('[tool.tagwire]\nformatter = "yapf"', "`formatter` is 'yapf'; it must be one of black, ruff"),
     "unknown key of a set": (SET + 'pakage = "x"', "number 1 has an unknown key 'pakage'; did you mean 'package'?"),
     "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates, lock"),
@@ -197,10 +150,7 @@ REJECTED = {
     "lock is a number": (SET + "lock = 3", "`lock` is 3; it must be the path of a file"),
     "exceptions are a table": ("[tool.tagwire.exceptions]", "write [[tool.tagwire.exceptions]] above each"),
     "unknown exception key": (EXCEPTION + "untill = 3", "did you mean 'until'?"),
-    "no reason": (
-        EXCEPTION.replace("reason", "path") + 'until = "never"',
-        "`reason` is missing; this key is required, and its value must be a string",
-    ),
+    "no reason": (EXCEPTION.replace("reason", "path"), "`reason` is missing; this key is required, and its value must"),
     "empty reason": (EXCEPTION.replace("unused", " ") + 'until = "never"', "`reason` is ' '"),
     "no message": (EXCEPTION.replace("message", "path") + 'until = "never"', "`message` is missing"),
     "a rule about specs": (
