@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,11 +193,7 @@ def test_copies_and_pickles(tasks: Any) -> None:
 
 def test_select_and_rewrite(tasks: Any) -> None:
     cls, data = tasks.Task, golden(1)
-    selection = tagwire.select(cls, "state", "kind", "past[]")
-    assert selection.read(data, 1) == [
-        (tasks.TaskState.RUNNING, tasks.TaskKind.STREAM, tasks.TaskState.LOST_TRACK),
-        (tasks.TaskState.RUNNING, tasks.TaskKind.STREAM, 9),
-    ] or selection.read(data, 1)
+    assert tagwire.select(cls, "past[]").read(data, 1) == [tasks.TaskState.LOST_TRACK, 9]
     one = tagwire.select(cls, "state")
     assert one.read(data, 1)[0] is tasks.TaskState.RUNNING
     changed = one.rewrite(data, 1, lambda state: tasks.TaskState(state + 1))
@@ -259,8 +256,6 @@ def test_references_are_not_checked_outside_of_a_set() -> None:
 
 def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
     package = build_package(tmp_path, "lazy_enum_messages", [STATE, KIND, TASK])
-    import sys
-
     assert "lazy_enum_messages.task_state" not in sys.modules
     assert package.Task and "lazy_enum_messages.task_state" in sys.modules
 

@@ -166,11 +166,6 @@ def test_unstable_versions_are_not_released(tmp_path: Path) -> None:
     assert rules(lock, request(field(), field("B", versions="1+"), valid="0-1"), response("0-1")) == [("TW962", "1")]
 
 
-def test_forgetting_starts_anew(tmp_path: Path) -> None:
-    lock = updated_lock(None, sources(spec(field(), valid="2")), OPTIONS)
-    assert str(lock) == str(released(tmp_path, [spec(field(), valid="2")]))
-
-
 def test_options_are_released_too(tmp_path: Path) -> None:
     head = {"type": "data", "name": "D", "validVersions": "0", "versionsWithOptional": "0+"}
     draft = {**head, "optionalFields": [{"name": "T", "type": "int32", "tag": "0x0001"}], "fields": []}
@@ -192,15 +187,22 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
 def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
-    """Check that an invalid field in a lock file is reported with the message name, on line 1 of the file."""
     path = tmp_path / "lock.json"
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
-    row = f'{{"name": "R", "component": "", "current": {current}}}'
-    path.write_text(f'{{"tagwire lock": 1, "options": {{}}, "messages": [{row}]}}')
+    path.write_bytes(locked(locked_message(current, "R")))
     findings = list(Check(read_lock(path).baseline(), sources(spec(field()))).findings())
     assert findings and {(each.severity, each.message_name, each.line) for each in findings} == {("error", "R", 1)}
 
 
+def locked(*messages: str) -> bytes:
+    return f'{{"tagwire lock": 1, "options": {{}}, "messages": [{", ".join(messages)}]}}'.encode()
+
+
+def locked_message(current: str, name: str = "A") -> str:
+    return f'{{"name": "{name}", "component": "", "current": {current}}}'
+
+
+NAMED_A = locked_message('{"name": "A", "type": "data"}')
 NO_LOCKS = {
     "no such lock file; run `tagwire lock` to write it": None,
     "is not valid JSON: Expecting": b"<<<<<<< HEAD\n{}",
@@ -211,29 +213,13 @@ NO_LOCKS = {
     "'options'": b'{"tagwire lock": 1, "messages": []}',
     "TypeError": b'{"tagwire lock": 1, "messages": 3, "options": {}}',
     "a spec set has no option 'x'": b'{"tagwire lock": 1, "messages": [], "options": {"x": 1}}',
-    "has no current spec and no archived spec": (
-        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": null}], "options": {}}'
-    ),
-    "the message 'A' contains the spec of 'B'": (
-        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "B", "type": "data"}}],'
-        b' "options": {}}'
-    ),
-    "KeyError('type')": (
-        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "A"}}], "options": {}}'
-    ),
-    "duplicate message 'A'": (
-        b'{"tagwire lock": 1, "options": {}, "messages": ['
-        b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}},'
-        b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}}]}'
-    ),
-    "surrogates not allowed": (
-        b'{"tagwire lock": 1, "options": {}, "messages": ['
-        b'{"name": "\\ud800", "component": "", "current": {"name": "\\ud800", "type": "data"}}]}'
-    ),
+    "has no current spec and no archived spec": locked(locked_message("null")),
+    "the message 'A' contains the spec of 'B'": locked(locked_message('{"name": "B", "type": "data"}')),
+    "KeyError('type')": locked(locked_message('{"name": "A"}')),
+    "duplicate message 'A'": locked(NAMED_A, NAMED_A),
+    "surrogates not allowed": locked(locked_message('{"name": "\\ud800", "type": "data"}', "\\ud800")),
     "duplicate key 'messages' in an object": b'{"tagwire lock": 1, "messages": [], "messages": []}',
-    "can't have the key 'bad'": (
-        b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"bad": 1}}], "options": {}}'
-    ),
+    "can't have the key 'bad'": locked(locked_message('{"bad": 1}')),
 }
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from command import tagwire_result
@@ -21,14 +22,13 @@ from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.docstrings import deprecated_versions, version_history
 from tagwire_workbench.language.hover import hover, register_hover
 
-BOOKS = [
-    {
-        "name": "Book",
-        "versions": "0+",
-        "about": "A book.",
-        "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}],
-    }
-]
+
+def field(name: str, type: str, about: str = "", versions: str = "0+", **more: str) -> dict[str, str]:
+    return {"name": name, "type": type, "versions": versions, "about": about, **more}
+
+
+PAGES = field("Pages", "int8", "without the cover")
+BOOK = {"name": "Book", "versions": "0+", "about": "A book.", "fields": [PAGES]}
 SPEC = {
     "name": "ShelfData",
     "type": "data",
@@ -37,11 +37,8 @@ SPEC = {
     "deprecatedVersions": "0",
     "deprecated": "it has no room",
     "flexibleVersions": "none",
-    "fields": [
-        {"name": "Room", "type": "int8", "versions": "0+", "about": "at the door", "deprecated": "use Place"},
-        {"name": "Books", "type": "[]Book", "versions": "0+"},
-    ],
-    "commonStructs": BOOKS,
+    "fields": [field("Room", "int8", "at the door", deprecated="use Place"), field("Books", "[]Book")],
+    "commonStructs": [BOOK],
 }
 SETTINGS = """
 [[tool.tagwire.sets]]
@@ -63,18 +60,21 @@ def read(**changes: object) -> MessageSpec:
     return message
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("documented")
-    (folder / "pyproject.toml").write_text(SETTINGS)
+def project(folder: Path, package: str, *specs: dict[str, Any]) -> Path:
+    (folder / "pyproject.toml").write_text(SETTINGS.replace("documented_messages", package))
     (folder / "specs").mkdir()
-    (folder / "specs/ShelfData.json").write_text(json.dumps(SPEC))
+    for spec in specs:
+        (folder / "specs" / f"{spec['name']}.json").write_text(json.dumps(spec, indent=2))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for words in ([], ["--templates", "@markdown", "--output", "pages"]):
-            result = tagwire_result("generate", *words)
-            assert result.exit_code == 0, result.output
+        tagwire_result("generate", code=0)
+        tagwire_result("generate", "--templates", "@markdown", "--output", "pages", code=0)
     return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return project(tmp_path_factory.mktemp("documented"), "documented_messages", SPEC)
 
 
 @pytest.fixture
@@ -121,9 +121,9 @@ def test_which_versions_are_deprecated(changes: dict[str, object], expected: str
 
 
 def test_the_history_names_each_new_format_of_records_once() -> None:
-    records = {"name": "Records", "type": "records", "versions": "0+", "nullableVersions": "0+"}
+    records = field("Records", "records", nullableVersions="0+")
     formats = {"recordFormats": {"0": "v0", "1": "v1", "2+": "v2"}}
-    message = read(validVersions="0-4", fields=[records | formats], commonStructs=[])
+    message = read(validVersions="0-4", fields=[{**records, **formats}], commonStructs=[])
     assert version_history(message, message_class(message, SpecOptions())) == [
         "Version 1 carries records of format v1 in `records`.",
         "Version 2 carries records of format v2 in `records`.",
@@ -132,7 +132,7 @@ def test_the_history_names_each_new_format_of_records_once() -> None:
 
 
 def test_it_is_an_extension() -> None:
-    fields = [{"name": "Room", "type": "int8", "versions": "0+", "deprecated": "use Place"}]
+    fields = [field("Room", "int8", deprecated="use Place")]
     problems = read_spec(json.dumps(SPEC | {"commonStructs": None, "fields": fields})).problems
     assert [problem.rule for problem in problems] == ["TW709", "TW709"]
 
@@ -194,39 +194,30 @@ CORNER = {
     "about": "Where two walls meet.",
     "validVersions": "0-1",
     "deprecated": "rooms are round",
-    "fields": [{"name": "Angle", "type": "int16", "versions": "0+", "about": "in degrees"}],
+    "fields": [field("Angle", "int16", "in degrees")],
 }
-BOOK = {**BOOKS[0], "deprecated": "use Volume"}
+OLD_BOOK = BOOK | {"deprecated": "use Volume"}
 USER = SPEC | {
     "name": "RoomData",
     "deprecated": "read the sign",
     "dialect": "tagwire",
     "imports": [{"name": "Corner", "structVersions": {"0+": 0}}],
     "fields": [
-        {"name": "Books", "type": "[]Book", "versions": "0+"},
-        {"name": "Corner", "type": "Corner", "versions": "0+", "about": "the first one"},
-        {"name": "Old", "type": "Corner", "versions": "0-1", "about": "gone since version 2"},
-        {"name": "Last", "type": "Corner", "versions": "0+", "about": "the last one", "deprecated": "as its struct"},
-        {"name": "State", "type": "int8", "versions": "0+", "enum": "ShelfState", "about": "may change"},
-        {"name": "Next", "type": "int8", "versions": "0+", "enum": "ShelfState", "default": "FREE", "about": "planned"},
+        field("Books", "[]Book"),
+        field("Corner", "Corner", "the first one"),
+        field("Old", "Corner", "gone since version 2", "0-1"),
+        field("Last", "Corner", "the last one", deprecated="as its struct"),
+        field("State", "int8", "may change", enum="ShelfState"),
+        field("Next", "int8", "planned", enum="ShelfState", default="FREE"),
     ],
-    "commonStructs": [BOOK],
+    "commonStructs": [OLD_BOOK],
 }
 
 
 @pytest.fixture(scope="module")
 def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create a project with a deprecated struct, a deprecated shared struct and deprecated enum members."""
-    root = tmp_path_factory.mktemp("deprecated")
-    (root / "pyproject.toml").write_text(SETTINGS.replace("documented_messages", "deprecated_messages"))
-    (root / "specs").mkdir()
-    for spec in (STATE, CORNER, USER):
-        (root / "specs" / f"{spec['name']}.json").write_text(json.dumps(spec, indent=2))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        result = tagwire_result("generate")
-        assert result.exit_code == 0, result.output
-    return root
+    return project(tmp_path_factory.mktemp("deprecated"), "deprecated_messages", STATE, CORNER, USER)
 
 
 def test_deprecated_structs_and_enum_members_are_documented(deprecated: Path) -> None:
@@ -261,11 +252,10 @@ def test_normal_form_and_plain_kafka(deprecated: Path, monkeypatch: pytest.Monke
     for name in ("ShelfState", "Corner", "RoomData"):
         text = (deprecated / "specs" / f"{name}.json").read_text()
         assert '"deprecated"' in format_spec(text, file=name, options=SpecOptions())
-    plain = SPEC | {"dialect": "tagwire", "commonStructs": [BOOK]}
+    plain = SPEC | {"dialect": "tagwire", "commonStructs": [OLD_BOOK]}
     (deprecated / "plain").mkdir()
     (deprecated / "plain" / "ShelfData.json").write_text(json.dumps(plain))
-    result = tagwire_result("export", "--kafka", "plain", "--output", "out")
-    assert result.exit_code == 0, result.output
+    tagwire_result("export", "--kafka", "plain", "--output", "out", code=0)
     assert "deprecated" not in (deprecated / "out" / "ShelfData.json").read_text().replace("deprecatedVersions", "")
 
 
