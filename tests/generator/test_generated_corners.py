@@ -24,8 +24,6 @@ DEFAULTS = {
     "float64": "-0.5",
     "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
 }
-NOT_IN_ARRAYS = {"records"}
-NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 """Types that are not tested inside structs, because they differ from int32 only in size or sign."""
 
@@ -43,10 +41,9 @@ def spec_of(kind: str) -> dict[str, Any]:
     if not wire.is_fixed:
         fields.append({"name": "Nullable", "type": kind, "versions": "0+", "nullableVersions": "1+"})
         fields.append({"name": "Null", "type": kind, "versions": "0+", "nullableVersions": "0+", "default": "null"})
-    if kind not in NOT_IN_ARRAYS:
+    if kind != "records":
         fields.append({"name": "Many", "type": f"[]{kind}", "versions": "0+"})
         fields.append({"name": "ManyOrNone", "type": f"[]{kind}", "versions": "0+", "nullableVersions": "1+"})
-    if kind not in NOT_TAGGED:
         fields.append({"name": "Tagged", "type": kind, "versions": "2+", "taggedVersions": "2+", "tag": 0})
         fields.append({"name": "TaggedMany", "type": f"[]{kind}", "versions": "2+", "taggedVersions": "2+", "tag": 1})
         # This field becomes tagged in version 3. Kafka's messages have no such field.
@@ -60,17 +57,14 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    tagged = {"versions": "2+", "taggedVersions": "2+"}
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),
         ("Elements", "[]Element", {"versions": "0+"}),
-        ("TaggedOne", "TaggedOne", {"versions": "2+", "taggedVersions": "2+", "tag": 3}),
-        (
-            "TaggedOneOrNone",
-            "TaggedOneOrNone",
-            {"versions": "2+", "nullableVersions": "2+", "taggedVersions": "2+", "tag": 4},
-        ),
-        ("TaggedElements", "[]TaggedElement", {"versions": "2+", "taggedVersions": "2+", "tag": 5}),
+        ("TaggedOne", "TaggedOne", {**tagged, "tag": 3}),
+        ("TaggedOneOrNone", "TaggedOneOrNone", {**tagged, "nullableVersions": "2+", "tag": 4}),
+        ("TaggedElements", "[]TaggedElement", {**tagged, "tag": 5}),
     ]
     shared = [
         field | {"versions": "2+"} if "tag" not in field and field["versions"] == "0+" else field for field in fields
@@ -117,31 +111,13 @@ def test_fresh_records_are_null_and_rejected_where_they_may_not_be(corners: Any)
         corners.registry["RecordsCorners"]().encode(3)
 
 
-CLASHING = (
-    "Any",
-    "Array",
-    "ArrayOrNone",
-    "EMPTY",
-    "Iterable",
-    "UnreadableBytes",
-    "Mapping",
-    "Message",
-    "NONE",
-    "UnwritableValue",
-    "SERIALIZERS",
-    "Serializer",
-    "Struct",
-    "UUID",
-    "Versions",
-)
+IMPORTED = ["Any", "Array", "ArrayOrNone", "EMPTY", "Iterable", "UnreadableBytes", "Mapping", "Message", "NONE"]
+CLASHING = [*IMPORTED, "UnwritableValue", "SERIALIZERS", "Serializer", "Struct", "UUID", "Versions"]
 
 
 def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) -> None:
-    members = [
-        {"name": "Id", "type": "uuid", "versions": "0+"},
-        {"name": "Numbers", "type": "[]int32", "versions": "0+"},
-        {"name": "Texts", "type": "[]string", "versions": "0+"},
-    ]
+    types = {"Id": "uuid", "Numbers": "[]int32", "Texts": "[]string"}
+    members = [{"name": name, "type": type, "versions": "0+"} for name, type in types.items()]
     fields = [{"name": f"F{name}", "type": f"[]{name}", "versions": "0+", "fields": members} for name in CLASHING]
     fields.append({"name": "Own", "type": "uuid", "versions": "0+"})
     spec = {"type": "data", "name": "Clash", "validVersions": "0-1", "flexibleVersions": "1+", "fields": fields}
@@ -167,12 +143,8 @@ def test_fields_may_be_called_like_what_generated_code_writes(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["Message", "Struct", "UUID", "Any", "Versions", "Serializer"])
 def test_messages_may_be_called_like_what_generated_code_imports(tmp_path: Path, name: str) -> None:
-    spec = {"type": "data", "name": name, "validVersions": "0", "flexibleVersions": "0+"} | {
-        "fields": [
-            {"name": "Encode", "type": "uuid", "versions": "0+"},
-            {"name": "Class", "type": "int8", "versions": "0+"},
-        ]
-    }
+    fields = [{"name": each, "type": type, "versions": "0+"} for each, type in (("Encode", "uuid"), ("Class", "int8"))]
+    spec = {"type": "data", "name": name, "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
     package = build_package(tmp_path, f"messages_named_{name.lower()}", [spec])
     cls = getattr(package, name)
     message = cls(class_=1)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spec_projects import read_tree
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire_generator.evolution.check import Baseline
@@ -38,7 +39,10 @@ REQUEST, RESPONSE = spec("FooRequest", "request"), spec("FooResponse", "response
 HEADER = spec("FooHeader", "header")
 COMMENT = "// by hand\n"
 PLAIN = {"flexibleVersions": "none"}
-PAIR = {"commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}]}
+PAIR = {
+    "fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}],
+    "commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}],
+}
 
 
 def write(folder: Path, *specs: Spec, component: str = "") -> Path:
@@ -52,10 +56,6 @@ def read(folder: Path) -> dict[str, Spec]:
     return {file.path.stem: json.loads(file.path.read_text().removeprefix(COMMENT)) for file in find_specs(folder)}
 
 
-def state(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def drafted(folder: Path, target: Path, *, only_new: bool = False) -> DraftPlan:
     plan = plan_drafts(folder, target, only_new=only_new)
     plan.apply()
@@ -64,16 +64,16 @@ def drafted(folder: Path, target: Path, *, only_new: bool = False) -> DraftPlan:
 
 def test_a_folder(tmp_path: Path) -> None:
     source, folder = write(tmp_path / "in", REQUEST, RESPONSE, HEADER), tmp_path / "out"
-    before = state(source)
+    before = read_tree(source)
     plan = plan_drafts(source, folder)
     assert set(plan.changed) == {folder / f"{name}.json" for name in ("FooHeader", "FooRequest", "FooResponse")}
     assert not folder.exists(), "a plan writes nothing"
     plan.apply()
-    assert state(source) == before
+    assert read_tree(source) == before
     after = read(folder)
     expected = [("0-1", None), ("0-2", "2+"), ("0-2", "2+")]
     assert [(each["validVersions"], each.get("versionsWithOptional")) for each in after.values()] == expected
-    assert state(folder) == {path.name: canonical_text(read(folder)[path.stem]).encode() for path in plan.changed}
+    assert read_tree(folder) == {path.name: canonical_text(read(folder)[path.stem]).encode() for path in plan.changed}
     assert str(plan).splitlines() == [
         "FooHeader: 0-3 -> 0-1; 2-3 cut",
         "FooRequest: 0-3 -> 0-2; new 2; 2-3 cut",
@@ -122,9 +122,9 @@ OTHERS = (
 def test_specs_that_are_not_rpcs_do_not_change(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN, *OTHERS)
     names = {f"{each['name']}.json" for each in OTHERS}
-    before = {name: data for name, data in state(folder).items() if name in names}
+    before = {name: data for name, data in read_tree(folder).items() if name in names}
     plan = drafted(folder, folder)
-    assert {name: data for name, data in state(folder).items() if name in names} == before
+    assert {name: data for name, data in read_tree(folder).items() if name in names} == before
     assert "FooData: 0-1; of type data; unchanged" in str(plan)
     assert "OldRequest: none; its API was removed; unchanged" in str(plan)
     assert plan.stale == ()
@@ -135,9 +135,9 @@ def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
     write(folder, spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     (tmp_path / "out").mkdir()
     (tmp_path / "out/Stranger.json").write_text(json.dumps(spec("Stranger", "data")))
-    before = state(folder)
+    before = read_tree(folder)
     plan = drafted(folder, tmp_path / "out")
-    assert state(folder) == before
+    assert read_tree(folder) == before
     found = read(tmp_path / "out")
     assert found.keys() - {"Stranger"} == {file.path.stem for file in find_specs(folder)}
     assert (tmp_path / "out/inner/InnerRequest.json").is_file()
@@ -168,30 +168,21 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
         ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give both the same versions"),
         ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
-        (
-            [draft("FooRequest", "request", "0-3", "3+"), RESPONSE],
-            "in different dialects, and one has flexible versions",
-        ),
+        ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in different dialects, and one has flexible"),
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
         # In version 4, the draft would use `Pair`, which exists only in versions 0-3.
-        (
-            [
-                REQUEST | PLAIN | {"fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}]} | PAIR,
-                RESPONSE | PLAIN,
-            ],
-            "Pair",
-        ),
+        ([REQUEST | PLAIN | PAIR, RESPONSE | PLAIN], "Pair"),
     ],
 )
 def test_nothing_is_written_if_a_spec_is_rejected(tmp_path: Path, specs: list[Spec], text: str) -> None:
     folder = write(tmp_path, *specs)
-    before = state(folder)
+    before = read_tree(folder)
     for output in (folder, tmp_path.parent / f"{tmp_path.name}.out"):
         with pytest.raises(SpecError, match=text):
             plan_drafts(folder, output)
-    assert state(folder) == before
+    assert read_tree(folder) == before
 
 
 def test_a_plain_pair_may_be_in_two_dialects(tmp_path: Path) -> None:
@@ -236,20 +227,18 @@ LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVers
 )
 def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], messages: list[str]) -> None:
     folder = write(tmp_path, *specs)
-    before = state(folder)
+    before = read_tree(folder)
     with pytest.raises(SpecError) as caught:
         plan_drafts(folder, folder)
     assert all(each in str(caught.value) for each in messages), caught.value
     assert "--output" in str(caught.value)
-    assert state(folder) == before
+    assert read_tree(folder) == before
 
 
 def test_versions_and_tags_in_a_lock_are_kept(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN)
-    known = SpecReader().read(
-        [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],
-        SpecOptions(),
-    )
+    text = json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"})
+    known = SpecReader().read([SpecData("FooRequest.json", "", text.encode())], SpecOptions())
     plan_drafts(folder, folder).apply()  # version 4 has not been released, so the draft may use it
     for output in (folder, tmp_path / "out"):
         with pytest.raises(SpecError, match="TW901"):
@@ -281,7 +270,7 @@ def test_failed_write_changes_no_files(tmp_path: Path) -> None:
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.* can't be written"):
         plan.apply()
-    assert set(state(out)) == {"inner"}
+    assert set(read_tree(out)) == {"inner"}
 
 
 def test_the_committed_specs_are_what_the_command_makes_of_kafka_2_4_1(tmp_path: Path) -> None:

@@ -50,9 +50,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
     (tmp_path / "specs").mkdir()
-    (tmp_path / "specs/PingRequest.json").write_text(REQUEST)
-    (tmp_path / "specs/PingResponse.json").write_text(RESPONSE)
+    write(tmp_path)
     return tmp_path
+
+
+def write(project: Path, request: str = REQUEST, response: str = RESPONSE) -> None:
+    (project / "specs/PingRequest.json").write_text(request)
+    (project / "specs/PingResponse.json").write_text(response)
 
 
 run = partial(tagwire_result, "add-version", code=0)
@@ -147,7 +151,7 @@ def test_new_version_is_added_and_old_versions_do_not_change(project: Path) -> N
 
 
 def test_response_gets_the_version_that_only_its_request_has(project: Path) -> None:
-    (project / "specs/PingRequest.json").write_text(new(REQUEST))
+    write(project, new(REQUEST))
     run("PingResponse")
     assert specs(project) == (new(REQUEST), new(RESPONSE))
 
@@ -160,17 +164,14 @@ def test_a_dry_run_is_a_diff(project: Path) -> None:
     assert "\n--- a/specs/PingResponse.json\n" in result.stdout
     subprocess.run(["patch", "-p1", "--quiet"], input=result.stdout.encode(), cwd=project, check=True)
     patched = specs(project)
-    (project / "specs/PingRequest.json").write_text(REQUEST)
-    (project / "specs/PingResponse.json").write_text(RESPONSE)
+    write(project)
     run("PingRequest", "--field", "Agent", "--type", "string")
     assert specs(project) == patched
 
 
 def test_notes(project: Path) -> None:
     text = REQUEST.replace('"int64", "versions": "0+"', '"int64", "versions": "0-2"')
-    (project / "specs/PingRequest.json").write_text(
-        text.replace('"fields"', '"latestVersionUnstable": true, "fields"', 1)
-    )
+    write(project, text.replace('"fields"', '"latestVersionUnstable": true, "fields"', 1))
     notes = [line for line in run("PingResponse", "--dry-run").stderr.splitlines() if line.startswith("note: ")]
     assert notes == ["note: latestVersionUnstable of PingRequest now means version 3; version 2 counts as released"]
     assert "note: version 3 does not have Nonce, which ended with version 2" in run("PingRequest").stderr
@@ -232,10 +233,7 @@ REJECTED = {
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
     "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
-    "no struct": (
-        "--field X --type int8 --in Nonce",
-        "Nonce has type int64, but a field can only be added to a struct",
-    ),
+    "no struct": ("--field X --type int8 --in Nonce", "Nonce has type int64, but a field can only be added to a"),
     "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in `fields`; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }
@@ -301,7 +299,7 @@ def test_an_optional_field_needs_flexible_versions_and_a_free_tag(project: Path)
     field = ("--field", "Rack", "--type", "string")
     assert "PingRequest" in tagwire_result("add-field", "PingRequest", *field, "--tag", "0", code=1).stderr
     assert "--field NAME" in tagwire_result("add-field", "PingRequest", "--tag", "5", code=2).stderr
-    (project / "specs/PingResponse.json").write_text(RESPONSE.replace('"1+"', '"none"'))
+    write(project, response=RESPONSE.replace('"1+"', '"none"'))
     assert "has no flexible versions" in tagwire_result("add-field", "PingResponse", *field, code=1).stderr
     assert specs(project) == (REQUEST, RESPONSE.replace('"1+"', '"none"'))
 
@@ -311,43 +309,32 @@ def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
         settings.write('[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
     (project / "more").mkdir()
     (project / "more/PingRequest.json").write_text(REQUEST)
-    assert "give the path of one: specs/PingRequest.json, more/PingRequest.json" in " ".join(
-        run("PingRequest", code=2).stderr.split()
-    )
+    error = " ".join(run("PingRequest", code=2).stderr.split())
+    assert "give the path of one: specs/PingRequest.json, more/PingRequest.json" in error
 
 
+VERSION_0 = '"validVersions": "0", "flexibleVersions": "none"'
 OTHERS = {
-    "a record format": (
-        '{"type": "format", "name": "Odd", "format": "odd", "fields": []}',
-        "a record format has no versions",
-    ),
-    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "got the spec of a register"),
-    "an API that is gone": (
-        '{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}',
-        "its API was removed",
-    ),
-    "a coordinator key": (
-        '{"type": "coordinator-key", "name": "Odd", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none"}',
-        "is a coordinator key",
-    ),
-    "no spec": ("{", "TW103"),
-    "the highest version": (
-        '{"type": "data", "name": "Odd", "validVersions": "0-32766", "flexibleVersions": "none"}',
-        "TW202",
-    ),
+    "a record format": ('"type": "format", "format": "odd", "fields": []', "a record format has no versions"),
+    "a register": ('"type": "register", "keys": "int16", "entries": []', "got the spec of a register"),
+    "an API that is gone": ('"type": "request", "apiKey": 1, "validVersions": "none"', "its API was removed"),
+    "a coordinator key": ('"type": "coordinator-key", "apiKey": 1, ' + VERSION_0, "is a coordinator key"),
+    "no spec": ('"type"', "TW103"),
+    "the highest version": ('"type": "data", ' + VERSION_0.replace('"0"', '"0-32766"'), "TW202"),
 }
 
 
 @pytest.mark.parametrize("case", OTHERS)
 def test_messages_without_a_next_version(project: Path, case: str) -> None:
-    text, expected = OTHERS[case]
+    keys, expected = OTHERS[case]
+    text = f'{{"name": "Odd", {keys}}}'
     (project / "specs/Odd.json").write_text(text)
     assert expected in run("Odd", code=1).stderr
     assert (project / "specs/Odd.json").read_text() == text
 
 
 def test_request_and_response_with_different_versions_are_rejected(project: Path) -> None:
-    (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
+    write(project, new(REQUEST))
     result = run("PingRequest", code=1)
     assert "PingResponse has versions 0-2, but PingRequest has 0-3; give both the same versions first" in result.stderr
     assert specs(project)[1] == RESPONSE
@@ -355,16 +342,10 @@ def test_request_and_response_with_different_versions_are_rejected(project: Path
 
 @pytest.mark.parametrize("by_git", [False, True])
 def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) -> None:
-    released = (
-        REQUEST.replace('"0-2"', '"0-3"')
-        .replace("// any number\n", '// any number\n    { "name": "Old", "type": "int16", "versions": "3+" },\n')
-        .replace(
-            '"tag": 0 }',
-            '"tag": 0 },\n    { "name": "T", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 5 }',
-        )
-    )
-    (project / "specs/PingRequest.json").write_text(released)
-    (project / "specs/PingResponse.json").write_text(new(RESPONSE))
+    old = '{ "name": "Old", "type": "int16", "versions": "3+" }'
+    tagged = '{ "name": "T", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 5 }'
+    released = new(REQUEST).replace("// any number\n", f"{old},\n").replace('"tag": 0 }', f'"tag": 0 }}, {tagged}')
+    write(project, released, new(RESPONSE))
     words: list[str] = []
     if by_git:
         commit(project)
@@ -373,14 +354,12 @@ def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) 
         with (project / "pyproject.toml").open("a") as settings:
             settings.write('lock = "lock.json"\n')
         tagwire_result("lock", code=0)
-    (project / "specs/PingRequest.json").write_text(REQUEST)
-    (project / "specs/PingResponse.json").write_text(RESPONSE)
+    write(project)
     result = run("PingRequest", *words, code=1)
     assert "the new version would change released versions:" in result.stderr
     assert "PingRequest 3: the field was removed from this version (TW905)" in result.stderr
     result = run("PingRequest", "--field", "U", "--type", "bool", "--tag", "5", *words, code=1)
     assert "tag 5 was t (int8) and is now u (bool) (TW911)" in result.stderr
     assert specs(project) == (REQUEST, RESPONSE)
-    (project / "specs/PingRequest.json").write_text(released)
-    (project / "specs/PingResponse.json").write_text(new(RESPONSE))
+    write(project, released, new(RESPONSE))
     run("PingRequest", *words)

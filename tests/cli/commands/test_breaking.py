@@ -35,6 +35,14 @@ def add_settings(project: Path, text: str) -> None:
         settings.write(text)
 
 
+@pytest.fixture
+def broken(project: Path) -> str:
+    """Change a type. Return the folder of the specs as they were before."""
+    old = copy_specs(project)
+    edit_spec(project, "PingRequest", "int64", "int32")
+    return old
+
+
 EXCEPTION = '\n[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "PingRequest"\nreason = "for a test"\nuntil = '
 
 
@@ -46,10 +54,8 @@ def test_nothing_breaks(project: Path) -> None:
     assert findings(old, "message_specs") == []
 
 
-def test_a_break_as_text(project: Path) -> None:
-    old = copy_specs(project)
-    edit_spec(project, "PingRequest", "int64", "int32")
-    done = breaking(old, "message_specs", code=1)
+def test_a_break_as_text(broken: str) -> None:
+    done = breaking(broken, "message_specs", code=1)
     first_line, line, caret, *proof = done.stdout.splitlines()
     assert first_line == (
         "message_specs/PingRequest.json:10:15: wire TW903: PingRequest 0-1: nonce: "
@@ -68,10 +74,8 @@ def test_a_break_as_text(project: Path) -> None:
     assert done.stderr == "1 wire-breaking change in 2 messages\n"
 
 
-def test_a_break_as_json(project: Path) -> None:
-    old = copy_specs(project)
-    edit_spec(project, "PingRequest", "int64", "int32")
-    [found] = findings(old, "message_specs")
+def test_a_break_as_json(broken: str) -> None:
+    [found] = findings(broken, "message_specs")
     assert {key: found[key] for key in ("rule", "severity", "message_name", "versions", "path", "message")} == {
         "rule": "TW903",
         "severity": "wire",
@@ -160,20 +164,16 @@ def test_options_of_the_set_apply(project: Path) -> None:
     assert rules(old, "message_specs") == []
 
 
+SPECS_TWICE = "message_specs message_specs"
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [
-        [],
-        ["message_specs"],
-        ["message_specs", "message_specs", "message_specs"],
-        ["message_specs", "nowhere"],
-        ["message_specs", "message_specs/PingRequest.json"],
-        ["--against", "HEAD", "--lock", "pyproject.toml"],
-        ["message_specs", "message_specs", "--fail-on", "error"],
-    ],
+    ["", "message_specs", f"{SPECS_TWICE} message_specs", "message_specs nowhere", f"{SPECS_TWICE}/PingRequest.json"]
+    + ["--against HEAD --lock pyproject.toml", f"{SPECS_TWICE} --fail-on error"],
 )
-def test_wrong_usage(project: Path, arguments: list[str]) -> None:
-    done = breaking(*arguments)
+def test_wrong_usage(project: Path, arguments: str) -> None:
+    done = breaking(*arguments.split())
     assert (done.exit_code, done.stdout) == (2, "")
     assert "Error: " in done.stderr or "can't be read" in done.stderr
 
@@ -184,14 +184,12 @@ def test_a_folder_without_specs(project: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-def test_findings_on_a_terminal(project: Path) -> None:
+def test_findings_on_a_terminal(project: Path, broken: str) -> None:
     from terminal import on_terminal
 
-    old = copy_specs(project)
-    edit_spec(project, "PingRequest", "int64", "int32")
     edit_spec(project, "PingResponse", "Nonce", "Number")
-    plain = breaking(old, "message_specs").output
-    _, shown = on_terminal("breaking", old, "message_specs")
+    plain = breaking(broken, "message_specs").output
+    _, shown = on_terminal("breaking", broken, "message_specs")
     assert "\x1b[" in shown
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == plain
 
@@ -230,19 +228,13 @@ def test_new_set_breaks_nothing(project: Path) -> None:
     (project / SPECS).rename(project / "other_specs")
     edit = (project / "pyproject.toml").read_text().replace("message_specs", "other_specs")
     (project / "pyproject.toml").write_text(edit)
-    done = breaking("--against", "HEAD", code=0)
-    assert (
-        "other_specs is neither a file nor a folder with *.json files at revision HEAD; its specs count as un"
-        in done.stderr
-    )
+    missing = "other_specs is neither a file nor a folder with *.json files at revision HEAD; its specs count as un"
+    assert missing in breaking("--against", "HEAD", code=0).stderr
 
 
 def test_a_lock_of_the_set(project: Path) -> None:
     add_settings(project, 'lock = "released.json"\n')
-    done = breaking()
-    assert (
-        done.exit_code == 0 and "released.json does not exist: nothing in message_specs is released yet" in done.stderr
-    )
+    assert "released.json does not exist: nothing in message_specs is released yet" in breaking(code=0).stderr
     assert run("lock", "--check").exit_code == 1
     assert not (project / "released.json").exists()
     done = run("lock")
@@ -285,15 +277,17 @@ def test_lock_rejects_invalid_specs(project: Path) -> None:
 def test_dropped_versions_are_kept_by_default(project: Path) -> None:
     arguments = ("lock", "message_specs", "--file", "released.json")
     run(*arguments)
-    for name in ("PingRequest", "PingResponse"):
-        write_spec(project, name, validVersions="1-2")
+
+    def write(**changes: Any) -> None:
+        for name in ("PingRequest", "PingResponse"):
+            write_spec(project, name, **changes)
+
+    write(validVersions="1-2")
     assert run(*arguments).exit_code == 0
     assert '"archive"' in (project / "released.json").read_text()
-    for name in ("PingRequest", "PingResponse"):
-        write_spec(project, name, fields=[])
+    write(fields=[])
     assert "TW905" in rules("--lock", "released.json", "message_specs")
-    for name in ("PingRequest", "PingResponse"):
-        write_spec(project, name, validVersions="1-2")
+    write(validVersions="1-2")
     assert run(*arguments, "--forget").exit_code == 0
     assert '"archive"' not in (project / "released.json").read_text()
 
@@ -318,13 +312,6 @@ def test_sets_without_a_lock_are_reported(project: Path) -> None:
 )
 def test_wrong_usage_of_lock(project: Path, arguments: list[str]) -> None:
     assert run("lock", *arguments).exit_code == 2
-
-
-@pytest.fixture
-def broken(project: Path) -> str:
-    old = copy_specs(project)
-    edit_spec(project, "PingRequest", "int64", "int32")
-    return old
 
 
 def test_an_excused_finding(project: Path, broken: str) -> None:

@@ -67,32 +67,13 @@ def test_nested_fields_and_optional_fields() -> None:
 
 def test_as_json() -> None:
     found = json.loads(run("HeartbeatRequest", "2", "3", "--json").stdout)
+    side = {"headerVersion": 1, "flexible": False, "optionalFields": False}
+    new = {"type": "nullable string", "nullable": True, "compact": False, "tag": None}
     assert found == {
         "name": "HeartbeatRequest",
-        "old": {
-            "version": 2,
-            "headerVersion": 1,
-            "flexible": False,
-            "optionalFields": False,
-            "minimumSize": 8,
-            "defaultSize": 8,
-        },
-        "new": {
-            "version": 3,
-            "headerVersion": 1,
-            "flexible": False,
-            "optionalFields": False,
-            "minimumSize": 10,
-            "defaultSize": 10,
-        },
-        "fields": [
-            {
-                "path": "group_instance_id",
-                "changes": ["added"],
-                "old": None,
-                "new": {"type": "nullable string", "nullable": True, "compact": False, "tag": None},
-            }
-        ],
+        "old": {"version": 2, **side, "minimumSize": 8, "defaultSize": 8},
+        "new": {"version": 3, **side, "minimumSize": 10, "defaultSize": 10},
+        "fields": [{"path": "group_instance_id", "changes": ["added"], "old": None, "new": new}],
     }
     steps = json.loads(run("HeartbeatRequest", "--json").stdout)
     assert [(step["old"]["version"], step["new"]["version"]) for step in steps] == list(pairwise(range(5)))
@@ -116,20 +97,27 @@ def test_wrong_usage(words: list[str], text: str) -> None:
     rejected(run(*words), text, code=2)
 
 
-SHIFTING: dict[str, Any] = {
-    "type": "data",
-    "name": "Shifting",
-    "validVersions": "0-3",
-    "flexibleVersions": "1+",
-    "fields": [
-        {"name": "Text", "type": "string", "versions": "0+", "nullableVersions": "1+"},
-        {"name": "Late", "type": "int32", "versions": "0+", "taggedVersions": "2+", "tag": 0},
-        {"name": "Pair", "type": "Pair", "versions": "1+", "nullableVersions": "2+", "fields": [
-            {"name": "Left", "type": "bytes", "versions": "1+", "flexibleVersions": "3+"},
-        ]},
-        {"name": "Data", "type": "records", "versions": "3+"},
-    ],
-}  # fmt: skip
+def field(name: str, type: str, versions: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": type, "versions": versions, **more}
+
+
+def spec(name: str, valid: str, *fields: dict[str, Any], flexible: str = "none") -> dict[str, Any]:
+    head = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": valid, "flexibleVersions": flexible}
+    return head | {"fields": [*fields]}
+
+
+LEFT = field("Left", "bytes", "1+", flexibleVersions="3+")
+SHIFTING = spec(
+    "Shifting",
+    "0-3",
+    field("Text", "string", "0+", nullableVersions="1+"),
+    field("Late", "int32", "0+", taggedVersions="2+", tag=0),
+    field("Pair", "Pair", "1+", nullableVersions="2+", fields=[LEFT]),
+    field("Data", "records", "3+"),
+    flexible="1+",
+)
+STOP = [field("City", "string", "0+"), field("Gate", "int8", "1+")]
+COUNT, GRID = field("Count", "int32", "0+", nullableVersions="1+"), field("Grid", "[][]Stop", "0+", fields=STOP)
 
 
 def test_each_kind_of_change(tmp_path: Path) -> None:
@@ -168,29 +156,8 @@ def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
     tagwire_result("show", "Parcel", "--package", "parcels_to_compare", code=0)
 
 
-ROUTES: dict[str, Any] = {
-    "dialect": "tagwire",
-    "name": "Routes",
-    "type": "data",
-    "validVersions": "0-1",
-    "flexibleVersions": "none",
-    "fields": [
-        {"name": "Count", "type": "int32", "versions": "0+", "nullableVersions": "1+"},
-        {
-            "name": "Grid",
-            "type": "[][]Stop",
-            "versions": "0+",
-            "fields": [
-                {"name": "City", "type": "string", "versions": "0+"},
-                {"name": "Gate", "type": "int8", "versions": "1+"},
-            ],
-        },
-    ],
-}
-
-
 def test_nullable_numbers_and_arrays_of_arrays(tmp_path: Path) -> None:
-    routes = build_package(tmp_path, "routes_to_compare", [ROUTES]).registry["Routes"]
+    routes = build_package(tmp_path, "routes_to_compare", [spec("Routes", "0-1", COUNT, GRID)]).registry["Routes"]
     changes = {change.path: change.kinds for change in diff_versions(routes, 0, 1).changes}
     assert changes == {"count": ("nullable",), "grid.gate": ("added",)}
 

@@ -109,15 +109,11 @@ def test_responses_are_paired_with_requests(tmp_path: Path) -> None:
 
 
 def test_setting_fields_of_a_message() -> None:
-    done = run(
-        "set", "MetadataResponse", "12", "brokers[].host=proxy", "brokers[].port=7", 'cluster_id:="c"', stdin=BODY
-    )
+    done = run(*SET_12, "brokers[].host=proxy", "brokers[].port=7", 'cluster_id:="c"', stdin=BODY)
     read = messages.MetadataResponse.decode(done.stdout_bytes, 12)
     assert [(each.node_id, each.host, each.port) for each in read.brokers] == [(1, "proxy", 7), (2, "proxy", 7)]
     assert read.cluster_id == "c"
-    assert printed("set", "MetadataResponse", "12", "cluster_id:=null", "--hex", stdin=BODY.hex().encode()) == (
-        BODY.hex() + "\n"
-    )
+    assert printed(*SET_12, "cluster_id:=null", "--hex", stdin=BODY.hex().encode()) == BODY.hex() + "\n"
     empty = run("set", "MetadataResponse", "12", "brokers:=[]", stdin=BODY).stdout_bytes
     assert messages.MetadataResponse.decode(empty, 12).brokers == ()
 
@@ -137,32 +133,24 @@ def test_setting_fields_of_frames_leaves_the_others() -> None:
     assert registry.decode_request(request).header.client_id == "x"
 
 
+GET_FRAMES = ("get", "--frames", "request")
+SET_12 = ("set", "MetadataResponse", "12")
 REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "MetadataResponse", "12", "brokers[].hots"), BODY, 2, "did you mean 'host'?"),
     (("get", "MetadataResponse", "12"), BODY, 2, "give at least one path"),
     (("get", "MetadataResponse", "12", "cluster_id"), BODY[:-1], 1, "tagwire: MetadataResponse v12: "),
     (("get", "MetadataResponse", "99", "cluster_id"), BODY, 2, "has no version 99"),
-    (("get", "--frames", "request"), b"", 2, "give MESSAGE"),
-    (("get", "--frames", "request", "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
-    (("get", "--frames", "request", "Metadata", "topics"), sized(REQUEST)[:-1], 1, "frame 1"),
-    (
-        ("get", "--frames", "request", "Metadata", "topics"),
-        sized(REQUEST[:-1]),
-        1,
-        "frame 1 at byte 0: MetadataRequest",
-    ),
+    (GET_FRAMES, b"", 2, "give MESSAGE"),
+    ((*GET_FRAMES, "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
+    ((*GET_FRAMES, "Metadata", "topics"), sized(REQUEST)[:-1], 1, "frame 1"),
+    ((*GET_FRAMES, "Metadata", "topics"), sized(REQUEST[:-1]), 1, "frame 1 at byte 0: MetadataRequest"),
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
-    (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
-    (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),
-    (
-        ("set", "MetadataResponse", "12", "brokers:=" + "[" * 200_000),
-        BODY,
-        2,
-        "nested too deeply; no message has that many levels",
-    ),
-    (("set", "MetadataResponse", "12", "controller_id=9999999999"), BODY, 1, "expected int32"),
-    (("set", "MetadataResponse", "12", "brokers[].host:=null"), BODY, 1, "not nullable in this version"),
-    (("set", "MetadataResponse", "12", "brokers:=[{}]"), BODY, 1, "the key 'nodeId' is missing"),
+    ((*SET_12, "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
+    ((*SET_12, "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),
+    ((*SET_12, "brokers:=" + "[" * 200_000), BODY, 2, "nested too deeply; no message has that many levels"),
+    ((*SET_12, "controller_id=9999999999"), BODY, 1, "expected int32"),
+    ((*SET_12, "brokers[].host:=null"), BODY, 1, "not nullable in this version"),
+    ((*SET_12, "brokers:=[{}]"), BODY, 1, "the key 'nodeId' is missing"),
     (("set", "--frames", "request", "3", "topics=x"), BODY, 2, "there is no message '3"),
 )
 

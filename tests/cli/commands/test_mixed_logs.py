@@ -22,19 +22,16 @@ def test_every_command_reads_the_whole_log(tmp_path: Path, mixture: Mixture) -> 
     ]
     assert len(tagwire_output("log", "dump", folder, *named).splitlines()) == len(expected)
     assert sum(row["records"] for row in tagwire_rows("log", "stat", folder, *named)) == len(expected)
-    assert all(
-        row["lostBytes"] == 0 for row in tagwire_rows("log", "salvage", folder, *named, "--output", tmp_path / "saved")
-    )
+    saved = tagwire_rows("log", "salvage", folder, *named, "--output", tmp_path / "saved")
+    assert all(row["lostBytes"] == 0 for row in saved)
     [compacted] = tagwire_rows("log", "compact", folder, *named, "--include-active", "--output", tmp_path / "compacted")
     assert compacted["keys"] == 7
     converted = tagwire_result("log", "convert", folder, *named, "--to", "v2", "--output", str(tmp_path / "v2"))
     assert converted.exception is None or isinstance(converted.exception, SystemExit)
-    assert sum(row["records"] for row in tagwire_rows("log", "stat", tmp_path / "v2" / "t-0", "--format", "v2")) == len(
-        expected
-    )
-    assert json.loads(tagwire_output("whatif", folder, *named, "--to", "v3", "--json"))["total"]["records"] == len(
-        expected
-    )
+    stats = tagwire_rows("log", "stat", tmp_path / "v2" / "t-0", "--format", "v2")
+    assert sum(row["records"] for row in stats) == len(expected)
+    whatif = json.loads(tagwire_output("whatif", folder, *named, "--to", "v3", "--json"))
+    assert whatif["total"]["records"] == len(expected)
     segment = next(folder.glob("*.log"))
     traces = json.loads(tagwire_output("explain", *named, "--json", segment))
     assert {trace["message"] for trace in traces} == {format_of(each).layout.name for each in mixture.formats}
@@ -46,11 +43,9 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     parts = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
     segment.write_bytes(b"".join(part.encode() for part in parts))
     assert "no problems" in tagwire_output("log", "verify", segment, "--format", "kip87")
-    assert "found magic 1, expected 2" in tagwire_output(
-        "log", "dump", segment, "--format", "kip87", "--only-format", code=1
-    )
-    assert "found magic 1" in tagwire_output("explain", "--format", "kip87", "--only-format", segment, code=1)
-    assert "found magic 1" in tagwire_output("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
+    for words in ("log dump --format", "explain --format", "convert v2 --from"):
+        output = tagwire_output(*words.split(), "kip87", "--only-format", segment, code=1)
+        assert "found magic 1, expected 2" in output
     for command in ("log dump", "log stat", "explain"):
         output = tagwire_output(*command.split(), "--only-format", segment, code=2)
         assert "--only-format needs --record-format with the name of a format" in output
@@ -59,10 +54,7 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        (
-            "kip87,kip82-int",
-            "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one of them",
-        ),
+        ("kip87,kip82-int", "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one"),
         ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
         ("kip87,auto", "there is no record format 'auto'"),
     ],
@@ -80,6 +72,7 @@ def test_two_draft_formats_in_one_log(tmp_path: Path) -> None:
     assert list(stat["formats"]) == formats
 
 
+BOTH = {"headers": ((1, b"1"),), "tombstone": True}
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     # Each case: format, batch settings, record settings, the attributes that `explain` shows, the text that `log dump`
     # shows.
@@ -96,13 +89,7 @@ FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ("kip87", {}, {"tombstone": True}, "32 (tombstone)", "tombstone"),
     ("kip87", {"compression": "gzip"}, {"tombstone": True}, "32 (tombstone)", "compression gzip, tombstone"),
     ("kip87", {}, {"value": None, "tombstone": False}, "", ""),
-    (
-        "kip82-int+kip87",
-        {},
-        {"headers": ((1, b"1"),), "tombstone": True},
-        "48 (has headers, tombstone)",
-        "has headers, tombstone",
-    ),
+    ("kip82-int+kip87", {}, BOTH, "48 (has headers, tombstone)", "has headers, tombstone"),
 ]
 
 
@@ -113,9 +100,8 @@ def test_attributes_have_names(
     segment = tmp_path / "00000000000000000000.log"
     one = Record(0, 5, b"k", b"v").replace(**record)
     segment.write_bytes(BatchBuilder(format, as_read=True, **batch).extend([one]).build().encode())
-    found = [
-        line for line in tagwire_output("explain", "--format", format, segment).splitlines() if "attributes" in line
-    ]
+    explained = tagwire_output("explain", "--format", format, segment).splitlines()
+    found = [line for line in explained if "attributes" in line]
     assert not bits or any(line.endswith(f" {bits}") for line in found)
     assert bits or all(line.endswith(" 0") for line in found)
     [line] = tagwire_output("log", "dump", segment, "--format", format).splitlines()

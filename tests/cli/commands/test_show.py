@@ -1,7 +1,6 @@
 import json
 
 import pytest
-from command import tagwire_result
 from command import tagwire_result as run
 
 
@@ -9,14 +8,14 @@ from command import tagwire_result as run
     "words", [("show", "MessageV1", "--version", "0"), ("diff", "MessageV1", "0", "1"), ("decode", "MessageV1", "0")]
 )
 def test_commands_about_versions_reject_record_formats(words: tuple[str, ...]) -> None:
-    assert "is a record format" in tagwire_result(*words, "--package", "tagwire_records", code=2).stderr
+    assert "is a record format" in run(*words, "--package", "tagwire_records", code=2).stderr
 
 
 def test_a_format_is_shown_as_it_is_on_the_wire() -> None:
-    result = tagwire_result("show", "MessageV1", "--package", "tagwire_records", code=0)
+    result = run("show", "MessageV1", "--package", "tagwire_records", code=0)
     assert result.stdout.startswith("MessageV1: record format v1, at least 34 bytes")
     assert [line.split()[0] for line in result.stdout.splitlines()[3:]][-2:] == ["key", "value"]
-    facts = json.loads(tagwire_result("show", "MessageV1", "--json", "--package", "tagwire_records").stdout)
+    facts = json.loads(run("show", "MessageV1", "--json", "--package", "tagwire_records").stdout)
     assert facts["format"] == "v1" and facts["items"][0]["name"] == "offset"
 
 
@@ -42,15 +41,8 @@ def test_show_version_is_in_wire_order() -> None:
     lines = run("show", "ApiVersionsResponse", "--version", "3").stdout.splitlines()
     assert lines[0] == "ApiVersionsResponse v3: at least 8 bytes"
     names = [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:]]
-    assert names[:7] == [
-        "error_code",
-        "api_keys",
-        "api_key",
-        "min_version",
-        "max_version",
-        "(tagged fields)",
-        "throttle_time_ms",
-    ]
+    inner = ["api_key", "min_version", "max_version", "(tagged fields)"]
+    assert names[:7] == ["error_code", "api_keys", *inner, "throttle_time_ms"]
     assert any(line.split() == ["finalized_features_epoch", "int64", "1", "-1"] for line in lines)
 
 
@@ -66,9 +58,8 @@ def test_show_as_json() -> None:
     assert (topics["nullableVersions"], topics["default"], topics["tag"]) == ("1+", [], None)
     assert [field["name"] for field in topics["fields"]] == ["topic_id", "name"]
     assert "recordFormats" not in topics
-    assert '"recordFormats": {"0-1": "v0", "2": "v1", "3+": "v2"}' in json.dumps(
-        json.loads(run("show", "ProduceRequest", "--json").stdout)
-    )
+    produce = json.loads(run("show", "ProduceRequest", "--json").stdout)
+    assert '"recordFormats": {"0-1": "v0", "2": "v1", "3+": "v2"}' in json.dumps(produce)
 
 
 def test_show_has_the_history_of_each_version() -> None:

@@ -13,30 +13,23 @@ DATA = bytes.fromhex("0003 000c 00000007 0003 646f63 00 01 01 00 00")
 LONG = bytes(range(256)) * 2 + b"tail of it"
 
 
+def rows(data: bytes) -> list[tuple[int, bytes]]:
+    return [(at, data[at : at + 16]) for at in range(0, len(data), 16)]
+
+
 def xxd(data: bytes) -> str:
-    lines = []
-    for at in range(0, len(data), 16):
-        part = data[at : at + 16]
-        groups = " ".join(part[pair : pair + 2].hex() for pair in range(0, len(part), 2))
-        lines.append(f"{at:08x}: {groups:<40} {ascii_of(part)}")
-    return "\n".join(lines)
+    return "\n".join(f"{at:08x}: {part.hex(' ', -2):<40} {ascii_of(part)}" for at, part in rows(data))
 
 
 def hexdump(data: bytes) -> str:
-    lines = []
-    for at in range(0, len(data), 16):
-        part = data[at : at + 16]
-        halves = f"{part[:8].hex(' '):<23}  {part[8:].hex(' '):<23}"
-        lines.append(f"{at:08x}  {halves}  |{ascii_of(part)}|")
+    lines = [
+        f"{at:08x}  {part[:8].hex(' '):<23}  {part[8:].hex(' '):<23}  |{ascii_of(part)}|" for at, part in rows(data)
+    ]
     return "\n".join([*lines, f"{len(data):08x}"])
 
 
 def wireshark(data: bytes) -> str:
-    lines = []
-    for at in range(0, len(data), 16):
-        part = data[at : at + 16]
-        lines.append(f"{at:04x}   {part.hex(' '):<47}   {ascii_of(part)}")
-    return "\n".join(lines)
+    return "\n".join(f"{at:04x}   {part.hex(' '):<47}   {ascii_of(part)}" for at, part in rows(data))
 
 
 def ascii_of(data: bytes) -> str:
@@ -85,25 +78,20 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
     assert bytes_of(text.encode(), "auto") == 64 * b"a" + b"b"
 
 
+LINE_2 = "dump input: line 2: expected"
+
+
 @pytest.mark.parametrize(
     ("form", "text", "message"),
     [
         ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
         ("hex", "0x00 0g", "hex input: line 1, column 7: 'g' is not a hex digit"),
         ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
-        (
-            "dump",
-            "0000: 00 01\n0003: 04",
-            "dump input: line 2: expected offset 2, the number of bytes above this line, got 0x3",
-        ),
-        (
-            "auto",
-            "0000000 1200 0300\n0000004\n",
-            "dump input: expected bytes, got 16-bit words of unknown byte order; print",
-        ),
+        ("dump", "0000: 00 01\n0003: 04", f"{LINE_2} offset 2, the number of bytes above this line, got 0x3"),
+        ("auto", "0000000 1200 0300\n0000004\n", "dump input: expected bytes, got 16-bit words of unknown byte order"),
         ("auto", "0000000 022 \\0\n*\n0000020\n", "dump input: line 3: expected offset 0, the number of bytes"),
-        ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: expected offset 2"),
-        ("dump", "0000: 00\nhello", "dump input: line 2: expected an offset in hex, got 'hello'"),
+        ("auto", "0000000 00 12\n0000020 01\n0000021\n", f"{LINE_2} offset 2"),
+        ("dump", "0000: 00\nhello", f"{LINE_2} an offset in hex, got 'hello'"),
         ("dump", "0000  \n", "dump input: there are no bytes after the offsets"),
         ("escaped", "x00", "escaped input:"),
         ("escaped", "b'x", "escaped input:"),

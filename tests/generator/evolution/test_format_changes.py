@@ -13,23 +13,25 @@ from tagwire_generator.reading.spec import load, read_spec
 
 SPECS = Path(__file__).parents[3] / "message_specs"
 
-RECORD: list[dict[str, Any]] = [
-    {"name": "Length", "type": "varint", "lengthOf": "rest"},
-    {"name": "OffsetDelta", "type": "varint", "deltaOf": "BaseOffset"},
-    {"name": "Value", "type": "bytes", "length": "varint", "nullable": True},
+
+def field(name: str, type: str, **keys: Any) -> dict[str, Any]:
+    return {"name": name, "type": type, **keys}
+
+
+COMPRESSION = {"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}
+RECORD = [
+    field("Length", "varint", lengthOf="rest"),
+    field("OffsetDelta", "varint", deltaOf="BaseOffset"),
+    field("Value", "bytes", length="varint", nullable=True),
 ]
-FIELDS: list[dict[str, Any]] = [
-    {"name": "BaseOffset", "type": "int64"},
-    {"name": "Magic", "type": "int8", "equals": 9},
-    {"name": "Crc", "type": "crc32c", "covers": "Attributes"},
-    {
-        "name": "Attributes",
-        "type": "int16",
-        "bits": [{"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}, {"name": "HasStamp", "bits": 4}],
-    },
-    {"name": "Stamp", "type": "uvarlong", "when": {"field": "Attributes.HasStamp"}},
-    {"name": "Count", "type": "int32", "countOf": "Records"},
-    {"name": "Records", "type": "[]Record", "compression": "Attributes.Compression", "fields": RECORD},
+FIELDS = [
+    field("BaseOffset", "int64"),
+    field("Magic", "int8", equals=9),
+    field("Crc", "crc32c", covers="Attributes"),
+    field("Attributes", "int16", bits=[COMPRESSION, {"name": "HasStamp", "bits": 4}]),
+    field("Stamp", "uvarlong", when={"field": "Attributes.HasStamp"}),
+    field("Count", "int32", countOf="Records"),
+    field("Records", "[]Record", compression="Attributes.Compression", fields=RECORD),
 ]
 
 
@@ -42,14 +44,13 @@ def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
 
 def changed(path: str, **changes: Any) -> MessageSpec:
     """Return a valid spec in which one field's keys are changed. A change to None removes the key."""
-    fields = json.loads(json.dumps(FIELDS))
-    outer, _, inner = path.partition(".")
-    field = next(each for each in fields if each["name"] == outer)
-    if inner:
-        field = next(each for each in field["fields"] if each["name"] == inner)
-    field.update(changes)
-    for key in [key for key, value in field.items() if value is None]:
-        del field[key]
+    fields = members = json.loads(json.dumps(FIELDS))
+    for name in path.split("."):
+        found = next(each for each in members if each["name"] == name)
+        members = found.get("fields", [])
+    found.update(changes)
+    for key in [key for key, value in found.items() if value is None]:
+        del found[key]
     return spec(fields)
 
 
@@ -59,7 +60,7 @@ def swapped(fields: list[dict[str, Any]], one: int, other: int) -> list[dict[str
     return swapped_fields
 
 
-BITS = FIELDS[3]["bits"]
+STAMP_5 = [COMPRESSION, {"name": "HasStamp", "bits": 5}]
 
 
 @pytest.mark.parametrize(
@@ -74,10 +75,7 @@ BITS = FIELDS[3]["bits"]
         (changed("Stamp", when=None), [("TW914", "stamp")]),
         (changed("Stamp", when={"field": "Attributes.HasStamp", "equals": 0}), [("TW914", "stamp")]),
         (changed("Crc", covers="Count"), [("TW914", "crc")]),
-        (
-            changed("Attributes", bits=[BITS[0], {"name": "HasStamp", "bits": 5}]),
-            [("TW914", "attributes"), ("TW914", "stamp")],
-        ),
+        (changed("Attributes", bits=STAMP_5), [("TW914", "attributes"), ("TW914", "stamp")]),
         (changed("Records", compression=None), [("TW914", "records")]),
         (changed("Records.OffsetDelta", deltaOf="Count"), [("TW914", "records.offset_delta")]),
         (changed("Records.Value", length="uvarint"), [("TW914", "records.value")]),
@@ -95,13 +93,10 @@ def test_changes_of_a_format(new: MessageSpec, expected: list[tuple[str, str]]) 
 
 
 def test_references_follow_a_renamed_field() -> None:
-    fields = json.loads(
-        json.dumps(FIELDS)
-        .replace("BaseOffset", "FirstOffset")
-        .replace("HasStamp", "Stamped")
-        .replace("Compression", "Codec")
-    )
-    found = {(finding.rule, finding.path) for finding in compare_specs([spec()], [spec(fields)])}
+    text = json.dumps(FIELDS)
+    for old, new in (("BaseOffset", "FirstOffset"), ("HasStamp", "Stamped"), ("Compression", "Codec")):
+        text = text.replace(old, new)
+    found = {(finding.rule, finding.path) for finding in compare_specs([spec()], [spec(json.loads(text))])}
     assert found == {("TW941", "first_offset"), ("TW920", "attributes")}
 
 

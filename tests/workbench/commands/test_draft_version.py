@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from command import tagwire_result
-from spec_projects import commit
+from spec_projects import commit, read_tree
 
 FIELD = {"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that stays."}
 
@@ -15,12 +15,17 @@ def spec(name: str, kind: str, **keys: Any) -> dict[str, Any]:
     return head | {"fields": [FIELD]} | keys
 
 
+def write(folder: Path, **keys: Any) -> None:
+    for kind in ("request", "response"):
+        name = f"Ping{kind.title()}"
+        (folder / f"{name}.json").write_text(json.dumps(spec(name, kind, **keys)))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     specs = tmp_path / "specs"
     specs.mkdir()
-    for each in (spec("PingRequest", "request"), spec("PingResponse", "response")):
-        (specs / f"{each['name']}.json").write_text(json.dumps(each))
+    write(specs)
     return specs
 
 
@@ -45,20 +50,16 @@ def test_another_folder(folder: Path) -> None:
 
 
 def test_a_released_version_is_never_cut_in_place(folder: Path) -> None:
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = read_tree(folder)
     result = run(folder, "--in-place")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert (
-        "PingRequest 2: the version was flexible and is now one with optional fields (lengths are varint) (TW901)"
-        in result.stderr
-    )
-    assert "--output" in result.stderr
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    error = "PingRequest 2: the version was flexible and is now one with optional fields (lengths are varint) (TW901)"
+    assert error in result.stderr and "--output" in result.stderr
+    assert read_tree(folder) == before
 
 
 def test_in_place_where_nothing_is_lost(folder: Path) -> None:
-    for name, kind in (("PingRequest", "request"), ("PingResponse", "response")):
-        (folder / f"{name}.json").write_text(json.dumps(spec(name, kind, flexibleVersions="none")))
+    write(folder, flexibleVersions="none")
     assert run(folder, "--in-place").stdout.startswith("PingRequest: 0-2 -> 0-3; new 3\n")
     assert run(folder, "--in-place").stdout.startswith("PingRequest: 0-3 -> 0-4; new 4\n")
     assert versions(folder) == {"PingRequest": ("0-4", "3+"), "PingResponse": ("0-4", "3+")}
@@ -69,36 +70,31 @@ def test_removed_versions_are_not_drafted_again(folder: Path, monkeypatch: pytes
     monkeypatch.chdir(folder.parent)
     project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\n' + ('lock = "lock.json"\n' * (not by_git))
     (folder.parent / "pyproject.toml").write_text(project)
-
-    def write(valid: str) -> None:
-        for name, kind in (("PingRequest", "request"), ("PingResponse", "response")):
-            text = json.dumps(spec(name, kind, flexibleVersions="none", validVersions=valid))
-            (folder / f"{name}.json").write_text(text)
-
-    write("0-3")
+    plain = partial(write, folder, flexibleVersions="none")
+    plain(validVersions="0-3")
     if by_git:
         commit(folder.parent)
     else:
         tagwire_result("lock", code=0)
-    write("0-2")
+    plain(validVersions="0-2")
     words = ("--against", "HEAD") if by_git else ()
     result = run("specs", "--in-place", *words)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "PingRequest 3: " in result.stderr and "TW901" in result.stderr
     assert versions(folder)["PingRequest"] == ("0-2", None)
     assert run("specs", "--in-place", "--against", "nosuch").exit_code == 2
-    write("0-3")
+    plain(validVersions="0-3")
     assert run("specs", "--in-place", *words).stdout.startswith("PingRequest: 0-3 -> 0-4; new 4\n")
 
 
 def test_a_dry_run_writes_nothing(folder: Path) -> None:
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = read_tree(folder)
     out = ("--output", folder.parent / "out")
     for words in ((folder, "--dry-run", *out), (folder, "--dry-run", "--only-new", *out)):
         result = run(*words)
         assert result.exit_code == 0
         assert result.stdout.endswith("2 messages with a new version; 2 files would be written\n")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert read_tree(folder) == before
     assert not (folder.parent / "out").exists()
 
 
@@ -133,20 +129,23 @@ def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.Monk
     assert run("specs", "--output", "out").stdout.startswith("PingRequest: 0-2; new 2; 2 cut; without Trace\n")
 
 
+IN_PLACE = "specs --in-place"
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        (),
-        ("specs",),
-        ("nosuch", "--in-place"),
-        ("specs", "--in-place", "--only-new"),
-        ("specs", "--in-place", "--output", "out"),
-        ("specs/PingRequest.json", "--in-place"),
+        "",
+        "specs",
+        "nosuch --in-place",
+        f"{IN_PLACE} --only-new",
+        f"{IN_PLACE} --output out",
+        "specs/PingRequest.json --in-place",
     ],
 )
-def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     monkeypatch.chdir(folder.parent)
-    result = run(*words)
+    result = run(*words.split())
     assert (result.exit_code, result.stdout) == (2, "")
 
 

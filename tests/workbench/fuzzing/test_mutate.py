@@ -103,12 +103,7 @@ LEVEL = {
     "closed": True,
     "entries": [{"key": 1, "name": "LOW"}, {"key": 7, "name": "HIGH"}],
 }
-GAUGE = {
-    "dialect": "tagwire",
-    "name": "Gauge",
-    "type": "data",
-    "validVersions": "0",
-    "flexibleVersions": "0+",
+GAUGE = {"dialect": "tagwire", "name": "Gauge", "type": "data", "validVersions": "0", "flexibleVersions": "0+"} | {
     "fields": [
         {"name": "Level", "type": "int8", "enum": "Level", "versions": "0+", "default": "LOW"},
         {"name": "Levels", "type": "[]int8", "enum": "Level", "versions": "0+"},
@@ -172,9 +167,9 @@ def test_no_more_bytes_than_requested() -> None:
 
 
 def test_changes_are_reported() -> None:
-    mutation = Mutator(kafka.registry, kafka.HeartbeatRequest, 4).mutate(
-        kafka.HeartbeatRequest(group_id="g").encode(4), 4, rule="null where there is no null"
-    )
+    data = kafka.HeartbeatRequest(group_id="g").encode(4)
+    mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 4)
+    mutation = mutator.mutate(data, 4, rule="null where there is no null")
     error = mutation.error
     assert error is not None
     assert str(error) == mutation.changes[-1] == f"{error.path} at byte {error.offset}: {error.rule}"

@@ -90,47 +90,38 @@ def test_bytes_of_large_frames_go_on_at_once() -> None:
     assert it.frames == []
 
 
+AT_0 = kafka.FindCoordinatorRequest(key="g"), 0
+AT_4 = kafka.FindCoordinatorRequest(coordinator_keys=["g"]), 4
+
+
 @pytest.mark.parametrize(
-    ("data", "version", "answer", "moved"),
+    ("asked", "answer"),
     [
-        (
-            kafka.FindCoordinatorRequest(key="g"),
-            0,
-            kafka.FindCoordinatorResponse(node_id=1, host="b1", port=9092),
-            kafka.FindCoordinatorResponse(node_id=1, host="proxy", port=9093),
-        ),
-        (
-            kafka.FindCoordinatorRequest(coordinator_keys=["g"]),
-            4,
-            kafka.FindCoordinatorResponse(coordinators=[Coordinator(key="g", node_id=1, host="b1", port=9092)]),
-            kafka.FindCoordinatorResponse(coordinators=[Coordinator(key="g", node_id=1, host="proxy", port=9093)]),
-        ),
-        (
-            kafka.FindCoordinatorRequest(key="g"),
-            2,
-            kafka.FindCoordinatorResponse(error_code=15, node_id=-1, host="", port=-1),
-            kafka.FindCoordinatorResponse(error_code=15, node_id=-1, host="", port=-1),
-        ),
-        (
-            kafka.FetchRequest(),
-            16,
-            kafka.FetchResponse(node_endpoints=[NodeEndpoint(node_id=2, host="b2", port=9094)]),
-            kafka.FetchResponse(node_endpoints=[NodeEndpoint(node_id=2, host="proxy", port=9095)]),
-        ),
-        (
-            kafka.ApiVersionsRequest(),
-            3,
-            apis((3, 0, 99), (12, 0, 99), (60, 90, 99), (999, 0, 1)),
-            apis((3, 0, 13), (12, 0, 99), (999, 0, 1)),
-        ),
+        (AT_0, lambda **at: kafka.FindCoordinatorResponse(node_id=1, **at)),
+        (AT_4, lambda **at: kafka.FindCoordinatorResponse(coordinators=[Coordinator(key="g", node_id=1, **at)])),
+        ((kafka.FetchRequest(), 16), lambda **at: kafka.FetchResponse(node_endpoints=[NodeEndpoint(node_id=2, **at)])),
     ],
 )
 @pytest.mark.parametrize("size", [3, 1000])
-def test_addresses_and_versions(data: Any, version: int, answer: Any, moved: Any, size: int) -> None:
+def test_addresses_are_replaced(asked: tuple[Any, int], answer: Any, size: int) -> None:
+    given, moved = answer(host="b1", port=9092), answer(host="proxy", port=9093)
+    assert passed(*asked, given, size) == response(moved, asked[1])
+
+
+@pytest.mark.parametrize("size", [3, 1000])
+def test_missing_addresses_and_unknown_versions(size: int) -> None:
+    none = kafka.FindCoordinatorResponse(error_code=15, node_id=-1, host="", port=-1)
+    assert passed(kafka.FindCoordinatorRequest(key="g"), 2, none, size) == response(none, 2)
+    newer, known = apis((3, 0, 99), (12, 0, 99), (60, 90, 99), (999, 0, 1)), apis((3, 0, 13), (12, 0, 99), (999, 0, 1))
+    assert passed(kafka.ApiVersionsRequest(), 3, newer, size) == response(known, 3)
+
+
+def passed(request_: Any, version: int, answer: Any, size: int) -> bytes:
     it = Recording()
-    it.from_client(request(data, version))
-    assert it.from_server(response(answer, version), size) == response(moved, version)
+    it.from_client(request(request_, version))
+    found = it.from_server(response(answer, version), size)
     assert it.proxy.problems == []
+    return found
 
 
 def test_the_fallback_of_api_versions() -> None:

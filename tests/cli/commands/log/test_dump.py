@@ -111,17 +111,8 @@ def test_only_records_from_the_log_start_are_dumped(tmp_path: Path) -> None:
 
 
 DATA = Path(__file__).parents[3] / "data" / "logs"
-BATCH_FIELDS = (
-    "baseOffset",
-    "magic",
-    "compression",
-    "timestampType",
-    "isTransactional",
-    "isControl",
-    "producerId",
-    "producerEpoch",
-    "baseSequence",
-)
+PRODUCER = ("producerId", "producerEpoch", "baseSequence")
+BATCH_FIELDS = ("baseOffset", "magic", "compression", "timestampType", "isTransactional", "isControl", *PRODUCER)
 RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
 outcome = partial(tagwire_outcome, "log")
 rows = partial(tagwire_rows, "log")
@@ -226,24 +217,24 @@ def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def header_of(data: bytes, format: str) -> dict[str, Any]:
+    header, _ = decode(format_of(format).header, data, whole=False, strict=True, limits=Limits())
+    header.pop("crc")
+    return header
+
+
 def with_a_bad_message(first: int) -> bytes:
     """Return a compressed wrapper of three messages, the last of which has a wrong checksum."""
-    format = format_of("v1")
-    header, _ = decode(
-        format.header, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits()
-    )
-    header.pop("crc")
+    header = header_of(some(first, 3, "v1", compression="gzip"), "v1")
     header["value"] = compress("gzip", decompress("gzip", header["value"], Limits())[:-1] + b"?")
-    return format.encode_header(header)
+    return format_of("v1").encode_header(header)
 
 
 def with_a_bad_record(first: int) -> bytes:
     """Return a batch of three records, the last of which is truncated. The batch checksum is valid."""
-    format = format_of("v2")
-    header, _ = decode(format.header, some(first, 3), whole=False, strict=True, limits=Limits())
-    header.pop("crc")
+    header = header_of(some(first, 3), "v2")
     header["payload"] = header["payload"][:-9]
-    return format.encode_header(header)
+    return format_of("v2").encode_header(header)
 
 
 def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -293,11 +284,8 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
         assert error.startswith(f"tagwire: {path}: ") and where in error
         assert not any("tagwire: " in line for line in printed)
         result = tagwire_result("log", "dump", path, *form)
-        assert (result.exit_code, result.stdout, result.stderr) == (
-            1,
-            "".join(f"{line}\n" for line in printed),
-            error + "\n",
-        )
+        lines_printed = "".join(f"{line}\n" for line in printed)
+        assert (result.exit_code, result.stdout, result.stderr) == (1, lines_printed, error + "\n")
 
 
 @pytest.mark.thorough

@@ -10,15 +10,11 @@ corpus = partial(tagwire_outcome, "fuzz", "corpus")
 
 def test_seeds_of_a_message(tmp_path: Path) -> None:
     out = tmp_path / "new" / "seeds"
-    assert corpus("HeartbeatRequest", "--versions", "4", "--output", out) == (
-        0,
-        "",
-        f"wrote 6 seeds, 447 bytes, to {out}\n",
-    )
+    done = corpus("HeartbeatRequest", "--versions", "4", "--output", out)
+    assert done == (0, "", f"wrote 6 seeds, 447 bytes, to {out}\n")
     written = read_tree(out)
-    assert list(written) == [
-        f"HeartbeatRequest-v4-{shape}" for shape in ("empty", "high", "long", "low", "null", "tagged")
-    ]
+    shapes = ("empty", "high", "long", "low", "null", "tagged")
+    assert list(written) == [f"HeartbeatRequest-v4-{shape}" for shape in shapes]
     assert written["HeartbeatRequest-v4-low"] == bytes.fromhex("01 80000000 01 01 00")
 
 

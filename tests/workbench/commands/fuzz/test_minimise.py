@@ -40,11 +40,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+TARGETED = ["--target", "fuzz_target:target"]
 run = partial(tagwire_outcome, "fuzz", "minimise")
 
 
 def test_what_a_function_raises(folder: Path) -> None:
-    code, out, err = run("crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", "new/small")
+    code, out, err = run("crash", "MetadataResponse", 12, *TARGETED, "--output", "new/small")
     minimised = (folder / "new/small").read_bytes()
     message = kafka.MetadataResponse.decode(minimised, 12)
     assert (code, [topic.is_internal for topic in message.topics]) == (0, [True])
@@ -101,19 +102,11 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
         (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is not a function"),
         (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
-        (
-            ["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"],
-            2,
-            "do not identify the version",
-        ),
-        (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give the kind"),
-        (
-            ["--command", "c", "MetadataResponse", "x"],
-            2,
-            "Invalid value for VERSION: expected a version number, got 'x'",
-        ),
+        ([*TARGETED, "--kind", "response", "MetadataResponse"], 2, "do not identify the version"),
+        ([*TARGETED, "--prefix", "key"], 2, "give the kind"),
+        (["--command", "c", "MetadataResponse", "x"], 2, "for VERSION: expected a version number, got 'x'"),
         (["--command", "c", "--timeout", "nan"], 2, "expected a number of seconds from 0.01 to 1000000, got nan"),
-        (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),
+        ([*TARGETED, "MetadataResponse", "99"], 2, "has no version 99"),
         (["--target", "builtins:len"], 1, "the target raises no error for this input"),
         (["--command", "true"], 1, "the command exits with status 0"),
         (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
@@ -129,15 +122,9 @@ def test_rejected_input(folder: Path, words: list[str], code: int, message: str)
     assert (folder / "small").read_bytes() == b"before"
 
 
-def test_an_output_that_can_not_be_written(folder: Path) -> None:
+@pytest.mark.parametrize("output", ["taken", "."])
+def test_an_output_that_is_a_folder(folder: Path, output: str) -> None:
     (folder / "taken").mkdir()
-    code, _, err = run(
-        "crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", "taken", "--tries", 2
-    )
-    assert code == 1 and "taken can't be written" in err
-
-
-def test_an_output_in_the_current_folder_without_a_name(folder: Path) -> None:
-    code, _, err = run("crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", ".", "--tries", 2)
-    assert code == 1 and "can't be written: Is a directory" in err
+    code, _, err = run("crash", "MetadataResponse", 12, *TARGETED, "--output", output, "--tries", 2)
+    assert code == 1 and f"{output} can't be written: Is a directory" in err
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
