@@ -53,20 +53,11 @@ def check_valid(spec: Spec) -> None:
     assert [problem for problem in result.problems if problem.severity == "error"] == []
 
 
-@pytest.mark.parametrize(
-    ("versions", "left"),
-    [
-        ("0+", "0+"),
-        ("2+", "2+"),
-        ("0-1", "0-1"),
-        ("0-2", "0-2"),
-        ("1-3", "1+"),  # ends in a removed version, so the range becomes open-ended
-        ("2-4", "2+"),
-        ("3+", None),
-        ("3-4", None),
-        ("4", None),
-    ],
-)
+# A range that ends in a removed version becomes open-ended.
+CLIPPED = [("0+", "0+"), ("2+", "2+"), ("0-1", "0-1"), ("0-2", "0-2"), ("1-3", "1+"), ("2-4", "2+")]
+
+
+@pytest.mark.parametrize(("versions", "left"), [*CLIPPED, ("3+", None), ("3-4", None), ("4", None)])
 def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> None:
     plain = cut(message(field("Stays"), field(versions=versions)))
     assert plain["fields"][1:] == ([] if left is None else [field(versions=left)])
@@ -162,11 +153,10 @@ def test_cut_can_be_lowered_to_match_the_other_half_of_a_pair() -> None:
 
 def test_fallback_stays_while_its_version_does() -> None:
     error = field("ErrorCode", type="int16")
-    response = message(
-        error, type="response", name="FooResponse", headerVersions={"0+": "0"}, fallback={"version": 1, "errorCode": 35}
-    )
+    fallback = {"version": 1, "errorCode": 35}
+    response = message(error, type="response", name="FooResponse", headerVersions={"0+": "0"}, fallback=fallback)
     plain = cut(response)
-    assert plain["fallback"] == {"version": 1, "errorCode": 35}
+    assert plain["fallback"] == fallback
     assert "fallback" not in cut(response, below=1)
     assert "fallback" not in only_version(with_new_version(plain))
 
@@ -234,26 +224,24 @@ def test_first_version_is_restated() -> None:
 
 def test_the_new_version_alone() -> None:
     optional = {"name": "Agent", "type": "string", "tag": "0x0001", "nullable": True, "ignorable": True}
-    member = field("Member", versions="5+")
+    origin = {"name": "Origin", "type": "Origin", "tag": "0x0002", "fields": [field("Member", versions="5+")]}
     spec = message(
         field("Old", versions="0-4"),
         field("Text", type="string", versions="1+", nullableVersions="0+", ignorable=True),
         field("Few", type="string", versions="0-5", nullableVersions="0-2"),
         validVersions="0-5",
         versionsWithOptional="5+",
-        optionalFields=[optional, {"name": "Origin", "type": "Origin", "tag": "0x0002", "fields": [member]}],
+        optionalFields=[optional, origin],
     )
     del spec["flexibleVersions"]
     check_valid(spec)
     alone = only_version(spec)
     check_valid(alone)
     assert (alone["validVersions"], alone["versionsWithOptional"]) == ("5", "5+")
-    assert alone["fields"] == [
-        field("Text", type="string", versions="5+", nullableVersions="5+"),
-        field("Few", type="string", versions="5"),
-    ]
+    text = field("Text", type="string", versions="5+", nullableVersions="5+")
+    assert alone["fields"] == [text, field("Few", type="string", versions="5")]
     kept = {key: value for key, value in optional.items() if key != "ignorable"}
-    assert alone["optionalFields"] == [kept, {"name": "Origin", "type": "Origin", "tag": "0x0002", "fields": [member]}]
+    assert alone["optionalFields"] == [kept, origin]
 
 
 def test_paths_of_fields() -> None:
@@ -267,10 +255,8 @@ def test_paths_of_fields() -> None:
 
 def test_the_rpcs_of_kafka_2_4_1() -> None:
     assert len(RPCS) == 96
-    assert {name.removesuffix("Request").removesuffix("Response") for name in FROM_THE_START} == {
-        "AlterPartitionReassignments",
-        "ListPartitionReassignments",
-    }
+    apis = {name.removesuffix("Request").removesuffix("Response") for name in FROM_THE_START}
+    assert apis == {"AlterPartitionReassignments", "ListPartitionReassignments"}
 
 
 @pytest.mark.parametrize("name", CUT)

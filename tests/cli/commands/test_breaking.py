@@ -165,12 +165,17 @@ def test_options_of_the_set_apply(project: Path) -> None:
 
 
 SPECS_TWICE = "message_specs message_specs"
+INCOMPLETE = ["", "message_specs", f"{SPECS_TWICE} message_specs", "message_specs nowhere"]
 
 
 @pytest.mark.parametrize(
     "arguments",
-    ["", "message_specs", f"{SPECS_TWICE} message_specs", "message_specs nowhere", f"{SPECS_TWICE}/PingRequest.json"]
-    + ["--against HEAD --lock pyproject.toml", f"{SPECS_TWICE} --fail-on error"],
+    [
+        *INCOMPLETE,
+        f"{SPECS_TWICE}/PingRequest.json",
+        "--against HEAD --lock pyproject.toml",
+        f"{SPECS_TWICE} --fail-on error",
+    ],
 )
 def test_wrong_usage(project: Path, arguments: str) -> None:
     done = breaking(*arguments.split())

@@ -37,6 +37,10 @@ def jar(folder: Path, entries: Mapping[str, str | bytes], name: str = CLIENTS) -
     return jar_of(folder, entries, name)
 
 
+def foo(folder: Path, content: str | bytes, name: str = CLIENTS) -> Path:
+    return jar(folder, {"message/FooData.json": content}, name)
+
+
 FOO_REQUEST = """
 // A licence stands here, and is not taken.
 {
@@ -68,16 +72,9 @@ IMPORTED_FOO_REQUEST = """\
 
 
 def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Path) -> None:
-    source = jar(
-        tmp_path,
-        {
-            "META-INF/MANIFEST.MF": "Manifest-Version: 1.0\n",
-            "org/example/settings.json": "not a spec",
-            "common/message/Foo.json": FOO_REQUEST,
-            "common/metadata/BarRecord.json": spec("BarRecord"),
-            "message/BazData.json": spec("BazData"),
-        },
-    )
+    entries = {"META-INF/MANIFEST.MF": "Manifest-Version: 1.0\n", "org/example/settings.json": "not a spec"}
+    entries |= {"common/message/Foo.json": FOO_REQUEST, "common/metadata/BarRecord.json": spec("BarRecord")}
+    source = jar(tmp_path, {**entries, "message/BazData.json": spec("BazData")})
     out = tmp_path / "specs"
     report = import_release([source], out)
 
@@ -128,7 +125,7 @@ def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
 
 def test_a_second_import_writes_nothing_and_removes_nothing(tmp_path: Path) -> None:
     out = tmp_path / "specs"
-    source = jar(tmp_path, {"message/FooData.json": spec()})
+    source = foo(tmp_path, spec())
     import_release([source], out)
     stale = out / "clients" / "OldData.json"
     stale.write_text("{}")
@@ -170,7 +167,7 @@ def test_removed_api_keeps_its_key(tmp_path: Path) -> None:
 )
 def test_the_component_follows_from_the_path(tmp_path: Path, path: str, component: str) -> None:
     if path.endswith(".jar"):
-        source = jar(tmp_path, {"message/FooData.json": spec()}, path)
+        source = foo(tmp_path, spec(), path)
     else:
         source = tmp_path / path
         source.mkdir(parents=True)
@@ -186,7 +183,7 @@ def test_a_directory_may_hold_several_components(tmp_path: Path) -> None:
 
 
 def test_caller_may_specify_the_component(tmp_path: Path) -> None:
-    source = jar(tmp_path, {"message/FooData.json": spec()}, "specs.jar")
+    source = foo(tmp_path, spec(), "specs.jar")
     with pytest.raises(SpecError, match="the path contains no component name"):
         read_release(source)
     assert read_release(source, component="tiered-storage").components == {"tiered-storage": 1}
@@ -210,29 +207,22 @@ def test_two_sources_may_hold_the_same_spec(tmp_path: Path) -> None:
     ],
 )
 def test_two_specs_of_one_name_may_not_differ(tmp_path: Path, entry: str, name: str, what: str) -> None:
-    sources = [jar(tmp_path, {"message/FooData.json": spec()}), jar(tmp_path, {"message/FooData.json": entry}, name)]
+    sources = [foo(tmp_path, spec()), foo(tmp_path, entry, name)]
     with pytest.raises(SpecError, match=f"FooData differs in {what} from .*9.1.0.jar!message/FooData.json"):
         import_release(sources, tmp_path / "specs")
     assert not (tmp_path / "specs").exists()
 
 
 def test_all_problems_of_a_jar_are_reported_and_nothing_is_written(tmp_path: Path) -> None:
-    source = jar(
-        tmp_path,
-        {
-            "message/Bad.json": '{\n  "type": "data",\n  "bogus": 1 }',
-            "message/Broken.json": '{\n  "type": "data",,\n}',
-            "message/Good.json": spec("GoodData"),
-        },
-    )
+    bad = {"message/Bad.json": '{\n  "type": "data",\n  "bogus": 1 }'}
+    broken = {"message/Broken.json": '{\n  "type": "data",,\n}'}
+    source = jar(tmp_path, {**bad, **broken, "message/Good.json": spec("GoodData")})
     with pytest.raises(SpecError) as caught:
         import_release([source], tmp_path / "specs")
     error = caught.value
     assert error.file == f"{source}!message/Bad.json"
-    assert {problem.file.partition("!")[2] for problem in error.problems if isinstance(problem, Problem)} == {
-        "message/Bad.json",
-        "message/Broken.json",
-    }
+    files = {problem.file.partition("!")[2] for problem in error.problems if isinstance(problem, Problem)}
+    assert files == {*bad, *broken}
     assert f"{source}!message/Broken.json:2:18: error TW103:" in str(error)
     assert not (tmp_path / "specs").exists()
 
@@ -247,7 +237,7 @@ def test_position_of_a_byte_that_is_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../x", "..", "a/b", "con.txt", "x\0y", "Foo\nBar"])
 def test_the_name_of_a_message_never_becomes_a_path(tmp_path: Path, name: str) -> None:
     with pytest.raises(SpecError) as caught:
-        import_release([jar(tmp_path, {"message/FooData.json": spec(name)})], tmp_path / "specs")
+        import_release([foo(tmp_path, spec(name))], tmp_path / "specs")
     assert caught.value.rule == "TW206"
     assert read_tree(tmp_path).keys() == {CLIENTS}
 
@@ -263,7 +253,7 @@ def test_an_entry_that_leads_out_condemns_the_jar(tmp_path: Path, entry: str) ->
 
 
 def test_spec_is_not_decompressed_beyond_its_bound(tmp_path: Path) -> None:
-    source = jar(tmp_path, {"message/FooData.json": b" " * (SPEC_BYTES + 1)})
+    source = foo(tmp_path, b" " * (SPEC_BYTES + 1))
     assert source.stat().st_size < 5000
     with pytest.raises(SpecError, match="a message spec can't be that long"):
         read_release(source)
@@ -283,7 +273,7 @@ def test_a_directory_has_the_same_bounds(tmp_path: Path) -> None:
 
 
 def test_deep_nesting_is_a_problem_and_no_crash(tmp_path: Path) -> None:
-    source = jar(tmp_path, {"message/FooData.json": "[" * 100_000 + "]" * 100_000})
+    source = foo(tmp_path, "[" * 100_000 + "]" * 100_000)
     with pytest.raises(SpecError) as caught:
         read_release(source)
     assert caught.value.rule == "TW107"
@@ -309,7 +299,6 @@ def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
         pytest.param(b"not a zip", id="no zip"),
         pytest.param(damaged({})[:-10], id="cut"),
         pytest.param(damaged({0: 0xFF, 1: 0xFF}), id="bad deflate"),
-        pytest.param(damaged({9: 0x00}), id="bad checksum or deflate"),
         pytest.param(damaged({}, flags=1), id="encrypted"),
         pytest.param(damaged({}).replace(b"\x08\x00", b"\x63\x00"), id="unknown compression"),
         pytest.param(damaged({}).replace(zlib.crc32(spec().encode()).to_bytes(4, "little"), b"abcd"), id="checksum"),
@@ -328,10 +317,9 @@ def test_source_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
 
 
 def test_source_without_specs_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="no message specs"):
-        read_release(jar(tmp_path, {"specs/FooData.json": spec()}))
-    with pytest.raises(SpecError, match="no message specs"):
-        read_release(tmp_path)
+    for source in (jar(tmp_path, {"specs/FooData.json": spec()}), tmp_path):
+        with pytest.raises(SpecError, match="no message specs"):
+            read_release(source)
 
 
 def test_duplicate_entry_must_have_equal_content(tmp_path: Path) -> None:
@@ -349,14 +337,13 @@ def test_duplicate_entry_must_have_equal_content(tmp_path: Path) -> None:
 
 
 def test_entity_types_of_a_fork_are_kept(tmp_path: Path) -> None:
-    """The importer must keep the entity types that AutoMQ, a fork of Kafka, has added for nodes and streams."""
     fields = [{"name": "NodeId", "type": "int32", "versions": "0+", "entityType": "nodeId"}]
-    import_release([jar(tmp_path, {"message/FooData.json": spec(fields=fields)})], tmp_path / "specs")
+    import_release([foo(tmp_path, spec(fields=fields))], tmp_path / "specs")
     assert '"entityType": "nodeId"' in (tmp_path / "specs" / "clients" / "FooData.json").read_text()
 
 
 def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
-    source = jar(tmp_path, {"message/FooData.json": spec()})
+    source = foo(tmp_path, spec())
     (tmp_path / "specs").write_text("")
     with pytest.raises(TagwireError, match=r"FooData\.json can't be written"):
         import_release([source], tmp_path / "specs")
@@ -364,6 +351,6 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
 
 def test_each_source_is_announced(tmp_path: Path) -> None:
     seen: list[Path] = []
-    source = jar(tmp_path, {"message/FooData.json": spec()})
+    source = foo(tmp_path, spec())
     import_release([source, source], tmp_path / "specs", progress=seen.append)
     assert seen == [source, source]

@@ -7,6 +7,8 @@ WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'
 MENDED = {"type": "data", "name": "FooData", "validVersions": "0", "flexibleVersions": "none", "fields": []}
 
 REST = "after the end of the spec; a file contains one JSON object; it is ignored"
+SECOND = "it is first set on line 1; the last one is used"
+NOT_FLEXIBLE = "has no flexibleVersions; assuming none"
 
 
 def source(text: str) -> SpecText:
@@ -20,19 +22,10 @@ def source(text: str) -> SpecText:
         (f"{{ {WHOLE} }}\n// the end\n", []),
         (f"{{ {WHOLE} }}\n}}\n", [f"line 2: unexpected '}}' {REST}"]),
         (f"{{\n{WHOLE} }} {{}} []", [f"line 2: unexpected '{{' {REST}"]),
-        (
-            f'{{ "name": "BarData", {WHOLE} }}',
-            ["line 1: duplicate key 'name'; it is first set on line 1; the last one is used"],
-        ),
-        (f'{{ {HEAD}, "fields": [] }}', ["has no flexibleVersions; assuming none"]),
-        (
-            f'{{ {HEAD}, "fields": [],\n"fields": [] }}\n}}',
-            [
-                f"line 3: unexpected '}}' {REST}",
-                "line 2: duplicate key 'fields'; it is first set on line 1; the last one is used",
-                "has no flexibleVersions; assuming none",
-            ],
-        ),
+        (f'{{ "name": "BarData", {WHOLE} }}', [f"line 1: duplicate key 'name'; {SECOND}"]),
+        (f'{{ {HEAD}, "fields": [] }}', [NOT_FLEXIBLE]),
+        (f'{{ {HEAD}, "fields": [],\n"fields": [] }}\n}}',
+         [f"line 3: unexpected '}}' {REST}", f"line 2: duplicate key 'fields'; {SECOND}", NOT_FLEXIBLE]),
     ],
 )  # fmt: skip
 def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:

@@ -109,20 +109,6 @@ SAMPLE_LOG = Path(__file__).parents[2] / "data" / "sample_log"
 FIRST_SEGMENT = SAMPLE_LOG / "orders-0" / "00000000000000000000.log"
 
 
-@pytest.fixture
-def capture(tmp_path: Path) -> Path:
-    return write_lines(
-        tmp_path / "a.jsonl",
-        line("req", METADATA, client_label="alice's tool"),
-        line("req", HEARTBEAT, 2),
-        line("resp", REPLY),
-        "not JSON",
-        line("req", METADATA[:-3], 2),
-        "",
-        line("resp", REPLY, 3),
-    )
-
-
 def test_frames_have_facts_and_partners(capture: Path) -> None:
     listing = read_listing(capture)
     cells = [tuple(listing.cells(entry)) for entry in range(listing.count)]

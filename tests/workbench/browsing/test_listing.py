@@ -1,23 +1,9 @@
 from pathlib import Path
 
 import pytest
-from browsed import HEARTBEAT, METADATA, REPLY, found, line, read_listing, write_lines
+from browsed import found, read_listing
 
 from tagwire_cli.input.filters import FilterError
-
-
-@pytest.fixture
-def capture(tmp_path: Path) -> Path:
-    return write_lines(
-        tmp_path / "a.jsonl",
-        line("req", METADATA, client_label="alice's tool"),
-        line("req", HEARTBEAT, 2),
-        line("resp", REPLY),
-        "not JSON",
-        line("req", METADATA[:-3], 2),
-        "",
-        line("resp", REPLY, 3),
-    )
 
 
 @pytest.mark.parametrize(

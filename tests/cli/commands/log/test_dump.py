@@ -218,7 +218,7 @@ def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def header_of(data: bytes, format: str) -> dict[str, Any]:
-    header, _ = decode(format_of(format).header, data, whole=False, strict=True, limits=Limits())
+    header: dict[str, Any] = decode(format_of(format).header, data, whole=False, strict=True, limits=Limits())[0]
     header.pop("crc")
     return header
 
