@@ -44,11 +44,6 @@ def test_getting_fields_of_a_message() -> None:
     assert json.loads(whole)["values"]["brokers"][0] == {"nodeId": 1, "host": "b1", "port": 9093, "rack": None}
 
 
-def test_control_characters_in_strings_are_escaped() -> None:
-    body = messages.MetadataResponse(cluster_id="a\tb\nc").encode(12)
-    assert printed("get", "MetadataResponse", "12", "cluster_id", "controller_id", stdin=body) == "a\\tb\\nc\t-1\n"
-
-
 def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
     texts = ["\n", "\\n", "\t", "\\t", "\\"]
     bodies = [messages.MetadataResponse(cluster_id=text).encode(12) for text in texts]
