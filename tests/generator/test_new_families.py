@@ -118,14 +118,8 @@ def fields_of(kind: str) -> list[dict[str, Any]]:
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    head = {
-        "dialect": "tagwire",
-        "type": "data",
-        "name": f"{kind.title()}Message",
-        "validVersions": "0-1",
-        "flexibleVersions": "1+",
-    }
-    return {**head, "fields": fields_of(kind)}
+    head = {"dialect": "tagwire", "type": "data", "name": f"{kind.title()}Message", "validVersions": "0-1"}
+    return {**head, "flexibleVersions": "1+", "fields": fields_of(kind)}
 
 
 A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
@@ -275,12 +269,7 @@ def test_arrow_type_without_a_spark_type() -> None:
 def test_breaking(kind: str, other: str) -> None:
     old, new = (read(spec(field("B") + "," + field("A", type))) for type in (kind, other))
     assert [each.rule for each in compare_messages(old, new)] == ([] if kind == other else ["TW903"])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_field_that_is_added_is_proved_to_break(kind: str) -> None:
-    old, new = read(spec(field("B"))), read(spec(field("B") + "," + field("A", kind)))
-    assert compare_messages(old, new)
+    assert [each.rule for each in compare_messages(read(spec(field("B"))), old)] == ["TW904"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -298,10 +287,8 @@ def test_views_of_templates(kind: str) -> None:
     message = read_spec(json.dumps(spec_of(kind)), file="X.json", options=SpecOptions()).message
     assert message is not None
     view = message_view(message, "p", SpecOptions(), "X.json")
-    assert {(row.type, row.family) for row in view.rows if row.name in ("Plain", "Many")} == {
-        (kind, WIRE_TYPES[kind].family),
-        (f"[]{kind}", WIRE_TYPES[kind].family),
-    }
+    found = {(row.type, row.family) for row in view.rows if row.name in ("Plain", "Many")}
+    assert found == {(each, WIRE_TYPES[kind].family) for each in (kind, f"[]{kind}")}
     assert isinstance(json.loads(view.rows[0].default), str | int)
 
 
@@ -316,15 +303,8 @@ def test_wireshark_shows_bytes_of_an_unknown_type() -> None:
     printed = page.render(view=message_view(message, "p", SpecOptions(), "X.json"))
     makers = dict(re.findall(r'^    { "\w+", "(\w+)", "(\w+)" },$', printed, re.MULTILINE))
     same = {f"F{kind}": kind for kind in WIRE_TYPES if "int" in kind or kind in ("bool", "string", "bytes")}
-    others = {
-        "Ffloat32": "float",
-        "Ffloat64": "double",
-        "Fuuid": "guid",
-        "Ffixed16": "bytes",
-        "Fdigits": "bytes",
-        "R": "bytes",
-    }
-    assert makers == same | others
+    others = {"Ffloat32": "float", "Ffloat64": "double", "Fuuid": "guid"}
+    assert makers == same | others | dict.fromkeys(("Ffixed16", "Fdigits", "R"), "bytes")
 
 
 def test_run_time_schemas() -> None:

@@ -100,11 +100,8 @@ def test_environment_key_covers_everything_that_determines_the_output(
 ) -> None:
     key = environment_key(spec_set)
     assert environment_key(replace(spec_set)) == key
-    others = {
-        key,
-        environment_key(replace(spec_set, package="other")),
-        environment_key(replace(spec_set, options=SpecOptions(tag_gaps=True))),
-    }
+    sets = (replace(spec_set, package="other"), replace(spec_set, options=SpecOptions(tag_gaps=True)))
+    others = {key, *map(environment_key, sets)}
     (spec_set.templates / "a.jinja").write_text("b")
     others.add(environment_key(spec_set))
     (spec_set.templates / "a.jinja").rename(spec_set.templates / "b.jinja")

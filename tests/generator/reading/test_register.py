@@ -39,10 +39,8 @@ def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
 def test_a_register_is_read() -> None:
     result = read_spec(json.dumps(register(entry("0x01", codec="int64"), entry(31, "c", "High", by="us"))))
     assert result.problems == () and result.message is None and result.register is not None
-    assert [(each.key, each.name, each.codec) for each in result.register.entries] == [
-        (1, "a.b", "int64"),
-        (31, "c", ""),
-    ]
+    found = [(each.key, each.name, each.codec) for each in result.register.entries]
+    assert found == [(1, "a.b", "int64"), (31, "c", "")]
     assert [str(each) for each in result.register.ranges][1] == "High (0x00000010 to 0x0000001F)"
 
 
@@ -149,14 +147,10 @@ def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -
     task = {"name": "Task", "type": "data", "dialect": "tagwire", "validVersions": "0", "flexibleVersions": "none"}
     states = {"name": "States", "type": "register", "keys": "int8", "names": ["MARK", path], "entries": []}
     position = "specs/States.json", 2
-    for name, spec in (
-        ("Task", task | {"fields": fields}),
-        ("States", states),
-        ("Moods", states | {"name": "Moods", "names": []}),
-    ):
-        file = tmp_path / "specs" / f"{name}.json"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(spec).replace('"MARK", ', "\n"))
+    (tmp_path / "specs").mkdir()
+    for spec in (task | {"fields": fields}, states, states | {"name": "Moods", "names": []}):
+        text = json.dumps(spec).replace('"MARK", ', "\n")
+        (tmp_path / "specs" / f"{spec['name']}.json").write_text(text)
     (tmp_path / "pyproject.toml").write_text('[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "own"\noutput = "."\n')
     [own] = load_settings(tmp_path).sets
     problems = generate(own, use_cache=False, jobs=1).problems

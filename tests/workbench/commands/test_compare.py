@@ -105,28 +105,21 @@ def test_many_values_are_not_compared(tmp_path: Path) -> None:
     assert "topics[].name" not in run(str(many), str(few))[1]
 
 
-HEADERS = [
-    {
-        "type": "header",
-        "name": name,
-        "validVersions": "0-1",
-        "flexibleVersions": "none",
-        "fields": [{"name": field, "type": "int16", "versions": "0+"} for field in fields],
-    }
-    for name, *fields in (("RequestHeader", "RequestApiKey", "RequestApiVersion"), ("ResponseHeader", "Number"))
+def spec(kind: str, name: str, *fields: str, type: str = "int16", **keys: int) -> dict[str, Any]:
+    rows = [{"name": field, "type": type, "versions": "0+", "sensitive": field == "Password"} for field in fields]
+    head = {"type": kind, "name": name, "validVersions": "0-1", "flexibleVersions": "none", "fields": rows}
+    return head | keys
+
+
+LOGIN = [
+    spec("header", "RequestHeader", "RequestApiKey", "RequestApiVersion"),
+    spec("header", "ResponseHeader", "Number"),
+    spec("request", "LoginRequest", "Password", type="string", apiKey=4),
 ]
-LOGIN = {
-    "type": "request",
-    "name": "LoginRequest",
-    "apiKey": 4,
-    "validVersions": "0",
-    "flexibleVersions": "none",
-    "fields": [{"name": "Password", "type": "string", "versions": "0+", "sensitive": True}],
-}
 
 
 def test_secrets(tmp_path: Path, own_modules: None) -> None:
-    login: Any = build_package(tmp_path, "login", [*HEADERS, LOGIN])
+    login: Any = build_package(tmp_path, "login", LOGIN)
     files = []
     for password in ("secret", "other"):
         data = login.registry.encode_request(login.LoginRequest(password=password), 0)

@@ -43,21 +43,16 @@ def make_project(root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, Path]]:
+def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("lsp").resolve()
     make_project(root)
-    with editor(root) as client:
-        yield client, root / "specs"
+    return root / "specs"
 
 
-@pytest.fixture
-def client(session: tuple[Editor, Path]) -> Editor:
-    return session[0]
-
-
-@pytest.fixture
-def specs(session: tuple[Editor, Path]) -> Path:
-    return session[1]
+@pytest.fixture(scope="module")
+def client(specs: Path) -> Iterator[Editor]:
+    with editor(specs.parent) as started:
+        yield started
 
 
 @pytest.fixture
@@ -82,8 +77,8 @@ def test_capabilities_of_the_server(client: Editor) -> None:
     can = client.capabilities
     assert can["positionEncoding"] == "utf-16"
     assert can["renameProvider"] == {"prepareProvider": True}
-    for name in ("completion", "hover", "definition", "references", "documentSymbol", "documentFormatting"):
-        assert can[f"{name}Provider"], name
+    features = ("completion", "hover", "definition", "references", "documentSymbol", "documentFormatting")
+    assert all(can[f"{name}Provider"] for name in features)
 
 
 def test_problems_while_typing(client: Editor, uri: str) -> None:
@@ -168,13 +163,16 @@ def test_definition_and_references(client: Editor, uri: str) -> None:
     assert found["range"]["start"]["line"] == REQUEST[: REQUEST.index('"Cover"')].count("\n")
 
 
+def extended(keys: str, field: str) -> str:
+    return REQUEST.replace("{", f"{{ {keys},", 1).replace('{ "name": "Books"', f'{field},\n    {{ "name": "Books"')
+
+
 def test_registers(client: Editor, specs: Path, uri: str) -> None:
     register = specs / "Colour.json"
     entries = '[ { "key": 1, "name": "red", "description": "like blood" } ]'
     register.write_text(f'{{ "name": "Colour", "type": "register", "keys": "int8", "entries": {entries} }}')
-    field = '{ "name": "Paint", "type": "int8", "versions": "0+", "enum": "Colour" },\n    '
-    text = REQUEST.replace("{", '{ "dialect": "tagwire",', 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
-    client.type(uri, text)
+    field = '{ "name": "Paint", "type": "int8", "versions": "0+", "enum": "Colour" }'
+    client.type(uri, extended('"dialect": "tagwire"', field))
     position = client.at(uri, '"Colour"')
     assert client.ask("textDocument/definition", position)["uri"] == register.as_uri()
     assert "- 1 `red` like blood" in client.ask("textDocument/hover", position)["contents"]["value"]
@@ -186,10 +184,8 @@ def test_shared_structs(client: Editor, specs: Path, uri: str) -> None:
     shared = specs / "Point.json"
     head = '"dialect": "tagwire", "name": "Point", "type": "struct", "validVersions": "0"'
     shared.write_text(f'{{ {head}, "fields": [ {{ "name": "X", "type": "int8", "versions": "0+" }} ] }}')
-    start = '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ],'
-    field = '{ "name": "Place", "type": "[]Point", "versions": "0+" },\n    '
-    text = REQUEST.replace("{", start, 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
-    client.type(uri, text)
+    imports = '"dialect": "tagwire", "imports": [ { "name": "Point" } ]'
+    client.type(uri, extended(imports, '{ "name": "Place", "type": "[]Point", "versions": "0+" }'))
     for needle in ('"Point"', '"[]Point"'):
         assert client.ask("textDocument/definition", client.at(uri, needle, 4))["uri"] == shared.as_uri()
     found = client.ask("textDocument/completion", client.at(uri, '"Point"'))
@@ -347,9 +343,7 @@ def everything(root: Path) -> dict[str, str]:
         ("Line.json", '"enum": "Kind"', "Kind", "Sort"),
     ],
 )
-def test_a_name_changes_everywhere(
-    shape_editor: Editor, root: Path, file: str, needle: str, old: str, new: str
-) -> None:
+def test_renaming_everywhere(shape_editor: Editor, root: Path, file: str, needle: str, old: str, new: str) -> None:
     uri = shape_editor.open(root / "specs" / file)
     before = everything(root)
     position = shape_editor.at(uri, needle, len(needle) - 2)
@@ -396,11 +390,8 @@ def test_file_that_is_not_json(shape_editor: Editor, root: Path) -> None:
     assert "Line.json is not a JSON object" in rename_error(shape_editor, uri, "Point", "Spot")
 
 
-def test_errors_of_a_shared_struct_are_reported_once_for_files_that_are_not_open(
-    shape_editor: Editor, root: Path
-) -> None:
-    path = root / "specs" / "geometry" / "Point.json"
-    uri = shape_editor.open(path)
+def test_errors_of_a_shared_struct_are_reported_once_for_closed_files(shape_editor: Editor, root: Path) -> None:
+    uri = shape_editor.open(root / "specs" / "geometry" / "Point.json")
     line = shape_editor.open(root / "specs" / "Line.json")
     shape_editor.type(uri, shape_editor.texts[uri].replace('"int16"', '"int17"'))
     shape_editor.diagnostics(line, "TW314")
