@@ -26,6 +26,7 @@ def paths(node: dict[str, Any]) -> list[str]:
 def test_a_message() -> None:
     result = run("LeaveGroupRequest", "0", stdin=LEAVE_V0)
     assert (result.exit_code, result.stderr) == (0, "")
+    assert run("LeaveGroupRequest", "0", "-", stdin=LEAVE_V0).stdout == result.stdout
     assert result.stdout.splitlines() == [
         "# LeaveGroupRequest v0: 6 bytes",
         "offset  bytes     path       type    value",

@@ -45,19 +45,14 @@ def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
 def changed(path: str, **changes: Any) -> MessageSpec:
     """Return a valid spec in which one field's keys are changed. A change to None removes the key."""
     fields = members = json.loads(json.dumps(FIELDS))
-    for name in path.split("."):
-        found = next(each for each in members if each["name"] == name)
-        members = found.get("fields", [])
+    outer, _, inner = path.rpartition(".")
+    if outer:
+        members = next(each for each in fields if each["name"] == outer)["fields"]
+    found = next(each for each in members if each["name"] == inner)
     found.update(changes)
     for key in [key for key, value in found.items() if value is None]:
         del found[key]
     return spec(fields)
-
-
-def swapped(fields: list[dict[str, Any]], one: int, other: int) -> list[dict[str, Any]]:
-    swapped_fields = list(fields)
-    swapped_fields[one], swapped_fields[other] = swapped_fields[other], swapped_fields[one]
-    return swapped_fields
 
 
 STAMP_5 = [COMPRESSION, {"name": "HasStamp", "bits": 5}]
@@ -80,7 +75,7 @@ STAMP_5 = [COMPRESSION, {"name": "HasStamp", "bits": 5}]
         (changed("Records.OffsetDelta", deltaOf="Count"), [("TW914", "records.offset_delta")]),
         (changed("Records.Value", length="uvarint"), [("TW914", "records.value")]),
         (changed("Records.Value", nullable=None), [("TW914", "records.value")]),
-        (spec(swapped(FIELDS, 0, 1)), [("TW914", "")]),
+        (spec([FIELDS[1], FIELDS[0], *FIELDS[2:]]), [("TW914", "")]),
         (spec([*FIELDS[:2], {"name": "New", "type": "int8"}, *FIELDS[2:]]), [("TW914", "new")]),
         (spec([{"name": "Old", "type": "int8"}, *FIELDS[:1], *FIELDS[1:]]), [("TW914", "old")]),
         (spec([*FIELDS[:4], *FIELDS[5:]]), [("TW914", "")]),
