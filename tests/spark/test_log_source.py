@@ -10,7 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import datasource as ds
 from pyspark.sql import functions as F
-from written_logs import read_rows
+from small_logs import flip, write_segment
+from written_logs import SAMPLE, read_rows
 
 from tagwire import log
 from tagwire.records import Record, build
@@ -21,7 +22,6 @@ from tagwire_spark.log_source import narrowed
 
 pytestmark = pytest.mark.spark
 
-SAMPLE = Path(__file__).parents[1] / "data" / "sample_log"
 Truth = dict[str, list[dict[str, Any]]]
 
 
@@ -88,11 +88,6 @@ def test_headers_of_batches(spark: SparkSession, logs: Path, truth: Truth) -> No
     assert {key: tuple(value) for key, value in got.items() if key in expected} == expected
 
 
-def test_only_requested_columns(spark: SparkSession, logs: Path) -> None:
-    df = spark.read.format("kafka_log").schema("offset long, key binary").load(str(logs / "kafka4"))
-    assert df.columns == ["offset", "key"] and df.count() == load(spark, logs / "kafka4").count()
-
-
 @pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
 def test_each_record_is_in_exactly_one_split(logs: Path, split_bytes: int) -> None:
     def rows(**options: Any) -> list[Any]:
@@ -133,35 +128,6 @@ def test_offsets_and_filters(spark: SparkSession, logs: Path, pushdown: str) -> 
         assert sorted(row.offset for row in df.select("offset").collect()) == expected
 
 
-def test_filters_by_time(spark: SparkSession, logs: Path) -> None:
-    folder = big_partition(logs)
-    times = sorted({row[0] for row in load(spark, folder).select(F.unix_millis("timestamp")).collect() if row[0]})
-    first = times[len(times) // 2]
-    expected = load(spark, folder).where(F.unix_millis("timestamp") >= first).count()
-    assert load(spark, folder, recordsFromTimestamp=first).count() == expected > 0
-    moment = F.timestamp_millis(F.lit(first))
-    assert load(spark, folder, pushdown="true").where(F.col("timestamp") >= moment).count() == expected
-    before = load(spark, folder).where(F.unix_millis("timestamp") < first).count()
-    assert load(spark, folder, recordsBeforeTimestamp=first).count() == before
-
-
-def test_topics_and_partitions(spark: SparkSession, logs: Path) -> None:
-    folder = big_partition(logs)
-    topic, _, number = folder.name.rpartition("-")
-    for options in (
-        {"subscribe": f"nothing,{topic}", "failOnDataLoss": "false"},
-        {"subscribe": topic},
-        {"subscribePattern": topic[:-1] + "."},
-        {"assign": f'{{"{topic}": [{number}]}}'},
-    ):
-        rows = load(spark, folder.parent, level="batch", **options).select("topic", "partition").distinct().collect()
-        assert (topic, int(number)) in rows and {row.topic for row in rows} == {topic}
-    with pytest.raises(PySparkException, match=r"KAFKA_LOG_NOT_FOUND.* names 'nothing', which is not in "):
-        load(spark, folder.parent, subscribe="nothing").count()
-    pushed = load(spark, folder.parent, pushdown="true", subscribe=topic).where("topic = 'nothing'")
-    assert pushed.count() == 0  # the filter excludes all partitions
-
-
 def test_aborted_transactions(spark: SparkSession, logs: Path) -> None:
     found = 0
     for broker in sorted(path for path in logs.iterdir() if path.is_dir()):
@@ -187,31 +153,14 @@ def test_aborted_transactions(spark: SparkSession, logs: Path) -> None:
     assert found
 
 
-def test_the_start_of_the_log(spark: SparkSession, logs: Path) -> None:
-    folder = next(logs.glob("*/alpha-delrec-0"))
-    start = log.Partition(folder).log_start_offset
-    lowest = load(spark, folder, respectLogStart="true").agg(F.min("offset")).collect()[0][0]
-    assert start is not None and lowest >= start > load(spark, folder).agg(F.min("offset")).collect()[0][0]
-
-
 def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
     batches = list(segment.positioned_batches())
     position, batch = batches[len(batches) // 2]
-    data = bytearray(segment.path.read_bytes())
-    data[position + batch.size - 1] ^= 1
-    segment.path.write_bytes(data)
+    flip(segment.path, position + batch.size - 1)
     return target, position, len(batch)
-
-
-def test_damage_fails_the_query(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
-    folder, position, _ = damaged(logs, tmp_path)
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as rejected:
-        load(spark, folder).count()
-    assert str(folder) in str(rejected.value)
-    assert str(position + 17) in str(rejected.value)  # the position of the checksum
 
 
 @pytest.mark.parametrize("split_bytes", [300, 1 << 26])
@@ -224,26 +173,6 @@ def test_damage_is_a_row(spark: SparkSession, logs: Path, tmp_path: Path, split_
     assert df.where("_error is null").count() == whole - lost
 
 
-def test_a_log_that_is_cut_off(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
-    source = big_partition(logs)
-    target = Path(copytree(source, tmp_path / source.name))
-    segment = log.Partition(target).segments[-1].path
-    segment.write_bytes(segment.read_bytes()[:-1])
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\]"):
-        load(spark, target).count()
-    assert 0 < load(spark, target, partial="true").count() < load(spark, source).count()
-
-
-def test_another_file_system(spark: SparkSession, logs: Path) -> None:
-    """Check a file system other than the default one: fsspec's `local`, because Spark's workers can read its files."""
-    folder = big_partition(logs)
-    for options in ({}, {"maxSplitBytes": 5000}):
-        remote = load(spark, f"local://{folder}", **options)
-        assert sorted(remote.select("offset").collect()) == sorted(load(spark, folder).select("offset").collect())
-    committed = load(spark, f"local://{folder.parent}", isolation__level="read_committed").count()
-    assert committed == load(spark, folder.parent, isolation__level="read_committed").count()
-
-
 @pytest.mark.parametrize("scheme", ["foo", "s3x"])
 def test_file_systems_that_do_not_exist(spark: SparkSession, scheme: str) -> None:
     with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x can't be reached by fsspec"):
@@ -254,11 +183,9 @@ def test_file_systems_that_do_not_exist(spark: SparkSession, scheme: str) -> Non
 def test_tombstones_and_undecodable_values(spark: SparkSession, tmp_path: Path, isolation: str) -> None:
     import tagwire_messages as messages
 
-    folder = tmp_path / "beats-0"
-    folder.mkdir()
     whole = messages.HeartbeatRequest(group_id="g").encode(4)
     records = [Record(n, 1_700_000_000_000, None, value) for n, value in enumerate((whole, None, b"", whole[:-3]))]
-    (folder / f"{0:020}.log").write_bytes(build(records, "v2").encode())
+    folder = write_segment(tmp_path / "beats-0", build(records, "v2")).parent
     options: dict[str, Any] = {"message": "HeartbeatRequest", "version": 4, "fields": "group_id"}
     two = load(spark, folder, **options, endingOffsets='{"beats": {"0": 2}}').orderBy("offset").collect()
     assert [row.message and row.message.group_id for row in two] == ["g", None]
@@ -302,12 +229,8 @@ def test_minimum_number_of_tasks(logs: Path) -> None:
 
 
 def test_drop_malformed_omits_error_rows(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    batches = [build([Record(n + k, 5, b"k", b"v") for k in range(3)], "v2").encode() for n in (0, 3, 6)]
-    data = bytearray(b"".join(batches))
-    data[len(batches[0]) + 70] ^= 1
-    (folder / f"{0:020}.log").write_bytes(data)
+    batches = [build([Record(n + k, 5, b"k", b"v") for k in range(3)], "v2") for n in (0, 3, 6)]
+    flip(write_segment(tmp_path / "t-0", *batches), batches[0].size + 70)
     left = read_rows(tmp_path, mode="dropmalformed")
     assert [row["offset"] for row in left] == [0, 1, 2, 6, 7, 8] and "_error" not in left[0]
     assert [row["offset"] for row in read_rows(tmp_path, mode="PERMISSIVE")] == [0, 1, 2, None, 6, 7, 8]
@@ -363,6 +286,7 @@ _BY_ANY = "partition in (0, 7) and offset < 4 and length(value) > 30"
 @pytest.mark.parametrize(("where", "options"), [
     ("partition = 1 and offset > 5 and offset <= 20", {}), ("offset between 3 and 7", {}),
     ("topic = 'orders' and offset = 9", {}), (_BY_ANY, {}), ("offset < 0", {}), ("partition = 1 or offset = 2", {}),
+    ("topic = 'nothing'", {"subscribe": "orders"}),
     ("offset >= 28 and timestamp > timestamp '2020-01-01 00:00:00'", {}),
     (_BY_ANY, {"mode": "PERMISSIVE"}), (_BY_ANY, {"maxSplitBytes": "500"}),
 ])  # fmt: skip

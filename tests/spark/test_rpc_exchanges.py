@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from network_packets import Segment, pcap
+from network_packets import Segment, pcap, sized
 from object_storage import counted
 from pyarrow import parquet
 from pyspark.sql.types import StructType
@@ -60,6 +60,9 @@ def lines(path: Path, *rows: Any) -> Path:
     ({"data": 1_000_000}, "data: expected bytes, got int"),
     ({"data": True}, "data: expected bytes, got bool"),
     ({"data": "00"}, "data: expected bytes, got str"),
+    ({"dir": "up"}, "dir: expected"),
+    ({"hex": "0"}, "hex: expected"),
+    ({"timestamp": "noon"}, "timestamp: expected"),
 ])  # fmt: skip
 def test_invalid_rows_are_rejected_as_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
     path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})
@@ -140,7 +143,7 @@ def test_valid_times_and_numbers(tmp_path: Path) -> None:
 
 
 CAPTURES = {
-    "network capture": pcap([Segment(0, len(ASK).to_bytes(4, "big") + ASK)]),
+    "network capture": pcap([Segment(0, sized(ASK))]),
     "captured frames": json.dumps({"dir": "req", "hex": ASK.hex()}).encode(),
 }
 
@@ -175,7 +178,7 @@ def rows(path: str | Path) -> list[dict[str, Any]]:
 
 def capture(kind: str) -> bytes:
     if kind == "pcap":
-        return pcap([Segment(0, len(ASK).to_bytes(4, "big") + ASK)])
+        return pcap([Segment(0, sized(ASK))])
     if kind == "jsonl.gz":
         return CAPTURED.read_bytes()
     frames: list[dict[str, Any]] = [{"dir": name, "data": data, "conn": str(n)} for n in range(3000)
@@ -207,6 +210,15 @@ def test_remote_rows_equal_those_of_a_local_file(
     assert [row | {"file": f"a.{kind}"} for row in found] == expected and expected
     gets = [each for each in store.requests if each.startswith("get")]
     assert len(gets) <= 2 + 2 * (kind == "parquet") + len(data) // (1 << 20)
+
+
+def test_requests_and_responses_on_one_port(tmp_path: Path) -> None:
+    pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
+    segments = [Segment(0, sized(ASK)), Segment(0, sized(ANSWER), is_request=False)]
+    (tmp_path / "a.pcap").write_bytes(pcap(segments))
+    [row] = read(tmp_path, "api", "requestSize", "responseSize", "latencyMs")
+    assert row == {"api": "Heartbeat", "requestSize": len(ASK), "responseSize": len(ANSWER), "latencyMs": 1.0}
+    assert read(tmp_path, port="9093") == []
 
 
 def test_a_capture_that_changes_after_it_was_listed(store: Any) -> None:

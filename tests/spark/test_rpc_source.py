@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from network_packets import Segment, pcap
+from network_packets import Segment, pcap, sized
 from pyarrow import parquet
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -73,11 +73,6 @@ def test_bodies_as_structs(spark: SparkSession) -> None:
         assert (struct.response and struct.response.error_code) == (
             text.response and json.loads(text.response)["errorCode"]
         )
-
-
-def test_clients_that_still_send_old_versions(spark: SparkSession) -> None:
-    rows = load(spark, CAPTURES, body="none").where("api = 'Produce' and apiVersion < 3").groupBy("clientLabel").count()
-    assert any("0.8" in str(row.clientLabel) for row in rows.collect())
 
 
 @pytest.mark.parametrize("answer_first", [False, True])
@@ -157,23 +152,6 @@ def test_frames_that_end_at_once(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "{",
-        '{"dir": "req"}',
-        '{"dir": "up", "hex": ""}',
-        '{"dir": "req", "hex": "0"}',
-        "[]",
-        '{"dir": "req", "hex": "", "timestamp": "noon"}',
-    ],
-)
-def test_lines_that_are_not_frames(spark: SparkSession, tmp_path: Path, line: str) -> None:
-    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: line 1 is not a"):
-        load(spark, tmp_path).collect()
-
-
-@pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"body": "struct"}, "needs option 'api'"),
@@ -188,50 +166,18 @@ def test_options_that_are_rejected(spark: SparkSession, options: dict[str, str],
         spark.read.format("kafka_rpc").schema("nothing long").load(str(CAPTURES)).collect()
 
 
-def test_a_network_capture(spark: SparkSession, tmp_path: Path) -> None:
-    """Check that a network capture is read correctly if TCP segments are cut anywhere, repeated, or out of order."""
-    pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
-    from scapy.layers.inet import IP, TCP
-    from scapy.layers.l2 import Ether
-    from scapy.utils import wrpcap
-
-    def segment(number: int, data: bytes, *, is_request: bool, flags: str = "PA") -> Any:
-        client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
-        (src, sport), (dst, dport) = (client, broker) if is_request else (broker, client)
-        packet = Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
-        return Ether(bytes(packet).ljust(60, b"\0"))  # an Ethernet frame has at least 60 bytes
-
-    request, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
-    start = (1 << 32) - 6  # sequence numbers wrap around
-    packets = [
-        segment(start - 1, b"", is_request=True, flags="S"),
-        segment(start, request[:5], is_request=True),
-        segment((start + 9) % (1 << 32), request[9:], is_request=True),
-        segment(start + 2, request[2:9], is_request=True),
-        segment(start, request[:5], is_request=True),
-        segment(100, answered, is_request=False),
-    ]
-    for number, packet in enumerate(packets):
-        packet.time = 1_700_000_000 + number / 4
-    wrpcap(str(tmp_path / "a.pcap"), packets)
-    [row] = load(spark, tmp_path / "a.pcap").collect()
-    assert (row.api, row.requestSize, row.responseSize, row.latencyMs) == ("Heartbeat", len(ASK), len(ANSWER), 500.0)
-    assert row.request and row.response
-    assert load(spark, tmp_path, port=9093).count() == 0
-
-
 def test_network_capture_with_missing_packets(spark: SparkSession, tmp_path: Path) -> None:
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     requests = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
-    sized = [len(data).to_bytes(4, "big") + data for data in requests]
-    segments = [Segment(0, b"", flags="S"), *(Segment(1 + n * len(sized[0]), data) for n, data in enumerate(sized))]
+    size = len(sized(requests[0]))
+    segments = [Segment(0, b"", flags="S"), *(Segment(1 + n * size, sized(each)) for n, each in enumerate(requests))]
     del segments[4:6]
     (tmp_path / "a.pcap").write_bytes(pcap(segments))
     for options in ({}, {"api": "Heartbeat"}, {"api": "Heartbeat", "body": "struct"}):
         rows = load(spark, tmp_path / "a.pcap", **options).orderBy("requestTime", "line").collect()
         assert [row.correlationId for row in rows if row.api] == [0, 1, 2, 5, 6, 7, 8]
         [gap] = [row for row in rows if not row.api]
-        assert gap.requestError.reason.startswith(f"gap in the requests: {2 * len(sized[0])} bytes missing")
+        assert gap.requestError.reason.startswith(f"gap in the requests: {2 * size} bytes missing")
         assert gap.connection == "10.0.0.1:40000 -> 10.0.0.2:9092"
         assert (gap.requestSize, gap.correlationId, gap.responseError) == (None, None, None)
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*a.pcap: frame \d+: request: gap in the"):

@@ -25,7 +25,7 @@ class Bucket:
     def __init__(self, system: Any, url: str, options: dict[str, Any]) -> None:
         self.system = system
         self.url = url
-        self.options = {"storageOptions": json.dumps(options)}
+        self.options: dict[str, Any] = {"storageOptions": json.dumps(options)}
         self.count = 0
 
     def new(self) -> str:

@@ -19,10 +19,10 @@ OLD = NOW - 30 * DAY
 
 
 def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
-    for number, batches in enumerate(segments):
+    """Write segments, and set the times of their last changes, which are `OLD` by default."""
+    for batches, time in zip(segments, modified or [OLD] * len(segments), strict=True):
         path = write_segment(folder, *batches, base=batches[0].base_offset)
-        if modified:
-            os.utime(path, ns=(modified[number] * 1_000_000, modified[number] * 1_000_000))
+        os.utime(path, ns=(time * 1_000_000, time * 1_000_000))
     return folder
 
 

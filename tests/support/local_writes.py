@@ -20,9 +20,12 @@ def staged(
     return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
 
 
-def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
+def begun(
+    root: Path, value: bytes = b"new", topics: str = "tu", *, overwrite: bool = False
+) -> tuple[LogWriter, list[Staged]]:
+    """Write partition t-0 with one row, and then begin another write."""
     job(root, table(("t", 0, b"old"), schema=COLUMNS))
-    return staged(root)
+    return staged(root, value, topics, overwrite=overwrite)
 
 
 def is_clean(root: Path, *names: str) -> bool:

@@ -7,24 +7,30 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import ArrayType, StructType
 
-from tagwire import log
+from tagwire import TagwireError, log
 from tagwire.log.verify import verify_partition
 from tagwire_spark import PipelineError
 from tagwire_spark.columns.arrow_types import arrow_schema
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
-from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_source import LogReader, LogSource
+from tagwire_spark.log_write import driver
+from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
+from tagwire_spark.log_write.micro_batch import MicroBatch
 from tagwire_spark.log_write.target import log_target
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+SAMPLE = Path(__file__).parents[1] / "data" / "sample_log"
+"""A log with two partitions, orders-0 and orders-1, of 30 records each."""
 HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
 
 
@@ -74,6 +80,54 @@ def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) 
         raise
 
 
+def staged_in_run(
+    monkeypatch: pytest.MonkeyPatch, root: Path | str, batch: MicroBatch, *tasks: list[Any], **options: Any
+) -> tuple[LogStreamWriter, list[Staged]]:
+    """Write the rows of a micro-batch, but don't commit them. Return a new writer object, which can commit them."""
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
+    target = log_target({"path": str(root), **options}, is_stream=True)
+    staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
+    return LogStreamWriter(target, overwrite=False), staged
+
+
+def run_micro_batch(
+    monkeypatch: pytest.MonkeyPatch,
+    root: Path | str,
+    query: str,
+    number: int,
+    *tasks: list[Any],
+    committed: int | None = None,
+    **options: Any,
+) -> None:
+    """Run a micro-batch as Spark does. `committed` is the number that the driver commits, by default `number`."""
+    batch = MicroBatch(query, number, uuid4().hex)
+    writer, staged = staged_in_run(monkeypatch, root, batch, *tasks, **options)
+    try:
+        writer.commit(staged, number if committed is None else committed)
+    except PipelineError:
+        writer.abort(staged, number)
+        raise
+
+
+def register_source(
+    spark: "SparkSession", source: str, *, reader: type[LogReader] = LogReader, writer: type[LogWriter] = LogWriter
+) -> None:
+    """Register `kafka_log` under another name, with other classes for reading or writing."""
+
+    class Source(LogSource):
+        @classmethod
+        def name(cls) -> str:
+            return source
+
+        def reader(self, schema: StructType) -> LogReader:
+            return reader(log_query(self.options), schema, schema.names)
+
+        def writer(self, schema: StructType, overwrite: bool) -> LogWriter:
+            return writer(log_target(self.options), overwrite=overwrite)
+
+    spark.dataSource.register(Source)
+
+
 def commit_or_abort(writer: LogWriter, messages: list[Any]) -> None:
     """Commit a write, or abort it if it is rejected, as Spark does."""
     try:
@@ -84,15 +138,15 @@ def commit_or_abort(writer: LogWriter, messages: list[Any]) -> None:
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Make calls in concurrent threads. Return the error conditions (such as KAFKA_LOG_EXISTS) of the failed calls."""
+    """Make calls in concurrent threads. Return the condition (such as KAFKA_LOG_EXISTS) or class of each error."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:
         start.wait(30)
         try:
             call()
-        except PipelineError as error:
-            found.append(error.condition)
+        except TagwireError as error:
+            found.append(error.condition if isinstance(error, PipelineError) else type(error).__name__)
 
     threads = [threading.Thread(target=run, args=(each,)) for each in calls]
     for each in threads:

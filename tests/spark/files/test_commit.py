@@ -16,8 +16,8 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StructType
 from written_logs import (
+    SAMPLE,
     Stop,
     arrow_rows,
     at_once,
@@ -30,6 +30,7 @@ from written_logs import (
     offsets,
     once,
     problems,
+    register_source,
     save,
     table,
 )
@@ -39,7 +40,6 @@ from tagwire_spark.files import commit, local_commit
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import listing, splits
-from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
 
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def dies_before_moves(patch: pytest.MonkeyPatch) -> None:
@@ -191,15 +189,7 @@ def test_retried_tasks_write_their_rows_once(spark: "SparkSession", tmp_path: Pa
                     raise ValueError("for the first time")
                 yield batch.slice(batch.num_rows // 2)
 
-    class DyingSource(LogSource):
-        @classmethod
-        def name(cls) -> str:
-            return "kafka_log_dying"
-
-        def writer(self, schema: StructType, overwrite: bool) -> LogWriter:
-            return DyingWriter(log_target(self.options), overwrite=overwrite)
-
-    spark.dataSource.register(DyingSource)
+    register_source(spark, "kafka_log_dying", writer=DyingWriter)
     df = spark.range(1000).selectExpr("'t' topic", "cast(id % 2 as int) partition", "id as offset", "'v' as value")
     in_log_order(df).write.format("kafka_log_dying").mode("append").save(str(tmp_path))
     assert (tmp_path / "died").exists()

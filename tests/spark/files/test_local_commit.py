@@ -128,8 +128,7 @@ def test_slow_process_does_not_remove_the_new_files_of_an_overwrite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If others carry out an overwrite, a process that is still removing old files must not remove the new ones."""
-    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
-    writer, messages = staged(tmp_path, overwrite=True)
+    writer, messages = begun(tmp_path, overwrite=True)
     once(monkeypatch, local_moves, "_rename", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
     assert by_partition(tmp_path) == {"t-0": [b"new"], "u-0": [b"new"]} and is_clean(tmp_path)
@@ -139,8 +138,7 @@ def test_slow_process_removes_the_empty_folder_of_a_new_partition(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the end of an earlier commit, a slow process removes empty folders. This must not make a commit fail."""
-    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
-    writer, messages = staged(tmp_path, topics="u")
+    writer, messages = begun(tmp_path, topics="u")
     once(monkeypatch, local_moves, "_rename", (tmp_path / "u-0").rmdir)
     writer.commit(messages)
     assert by_partition(tmp_path) == {**BEFORE, "u-0": [b"new"]} and is_clean(tmp_path)
@@ -150,8 +148,7 @@ def test_slow_process_does_not_carry_out_an_overwrite_whose_folder_is_being_remo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While one process removes the folder of a finished overwrite, a slow process must not remove its new files."""
-    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
-    writer, messages = staged(tmp_path, overwrite=True)
+    writer, messages = begun(tmp_path, overwrite=True)
     rmtree, take_over, deleted = shutil.rmtree, local_moves._take_over, list[Path]()
 
     def slow(staging: Path) -> Path | None:
@@ -217,8 +214,7 @@ def test_writer_that_lists_the_files_during_an_overwrite_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A writer that saw no old files must not get the number of the undone overwrite, or it would replace the files."""
-    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
-    writer, messages = staged(tmp_path, b"late", "t")
+    writer, messages = begun(tmp_path, b"late", "t")
     change, plans = _Commit._change, list[Any]()
 
     def outdated(self: _Commit, notes: Any) -> Any:
@@ -251,8 +247,7 @@ def test_reader_that_lists_the_files_during_an_overwrite_that_fails(
 
 def test_segment_is_not_renumbered_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If an edited segment can't be flushed, and another write is committed meanwhile, the write must fail."""
-    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
-    other, its_messages = staged(tmp_path, b"other", "t")
+    other, its_messages = begun(tmp_path, b"other", "t")
     writer, messages = staged(tmp_path, b"new", "t")
     job(tmp_path, table(("t", 0, b"second"), schema=COLUMNS))  # now the offsets of both writers have to change
 

@@ -1,43 +1,27 @@
 from contextlib import suppress
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from bucket_writes import Bucket, every_step, failure, from_request, interrupted, moves, requests, values
 from object_storage import ConditionalFileSystem
+from written_logs import run_micro_batch, staged_in_run
 
 from tagwire_spark import PipelineError
-from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, Staged
 from tagwire_spark.log_write.micro_batch import MicroBatch
-from tagwire_spark.log_write.target import log_target
 
 pytestmark = pytest.mark.spark
 
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
-    """Run a micro-batch as Spark does: write the output of its tasks, then commit it with a separate writer object."""
-    batch = MicroBatch(query, number, uuid4().hex)
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
-    target = log_target({"path": url, **bucket.options}, is_stream=True)
-    staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
-    writer = LogStreamWriter(target, overwrite=False)
-    try:
-        writer.commit(staged, number)
-    except PipelineError:
-        writer.abort(staged, number)
-        raise
+    run_micro_batch(monkeypatch, url, query, number, *tasks, **bucket.options)
 
 
 def two_runs(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[tuple[LogStreamWriter, list[Staged]]]]:
     """Write a row of batch 1 in two runs of query q, but don't commit it. Return the log's URL and both writes."""
-    url, runs = bucket.new(), []
+    url, runs = bucket.new(), (MicroBatch("q", 1, run) for run in ("r1", "r2"))
     bucket.write(url, values(b"0"))
-    for run in ("r1", "r2"):
-        monkeypatch.setattr(driver, "batch_of_stream", lambda run=run: MicroBatch("q", 1, run))
-        writer = LogStreamWriter(log_target({"path": url, **bucket.options}, is_stream=True), overwrite=False)
-        runs.append((writer, [writer.write(iter(values(b"1")))]))
-    return url, runs
+    return url, [staged_in_run(monkeypatch, url, each, values(b"1"), **bucket.options) for each in runs]
 
 
 def test_repeated_micro_batch(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,6 @@ from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import listing
 from tagwire_spark.log_read import splits as log_plan
-from tagwire_spark.log_read.batches import split_pieces
 from tagwire_spark.log_read.query import log_query
 
 pytestmark = pytest.mark.spark
@@ -96,19 +95,6 @@ def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     assert [offset for _, _, offset in rows(f"{scheme}{tmp_path}")] == list(range(9))
-
-
-@pytest.mark.parametrize("shift", [0, 1, 4, 7, 11])
-def test_wrong_index_entry_hides_no_row(tmp_path: Path, shift: int) -> None:
-    batches = [batch(base, 3) for base in range(0, 18, 3)]
-    path = segment(tmp_path / "o-0", 0, *batches)
-    at = len(batches[0] + batches[1]) + shift
-    path.with_suffix(".index").write_bytes((6).to_bytes(4, "big") + at.to_bytes(4, "big"))
-    for scheme in ("", "local://"):
-        query = log_query({"path": f"{scheme}{tmp_path}", "maxSplitBytes": len(batches[0])})
-        splits = log_plan.plan(query)
-        found = [record.offset for each in splits for piece in split_pieces(each, query) for record in piece.batch]  # type: ignore[union-attr]
-        assert found == list(range(18)) and len(splits) == 6
 
 
 def test_roots_and_archives(tmp_path: Path) -> None:

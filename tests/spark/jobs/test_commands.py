@@ -9,12 +9,11 @@ import pyspark
 import pytest
 import spark_session
 from small_logs import flip
+from written_logs import SAMPLE
 
 from tagwire_cli import spark_submit
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def _run(*arguments: object) -> tuple[int, str, str]:

@@ -4,7 +4,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 from small_logs import flip, transactional
-from written_logs import files
+from written_logs import SAMPLE, files
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, find_partitions
@@ -15,8 +15,6 @@ from tagwire_spark import PipelineError
 from tagwire_spark.jobs import convert_logs, whatif_logs
 
 pytestmark = pytest.mark.spark
-DATA = Path(__file__).parents[2] / "data"
-SAMPLE = DATA / "sample_log"
 
 
 def on_one_machine(logs: Path, output: Path, conversion: Conversion) -> list[ConvertReport]:

@@ -18,9 +18,8 @@ from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
-from written_logs import files, job, problems, table
+from pyspark.sql.datasource import InputPartition
+from written_logs import SAMPLE, files, job, problems, register_source, table
 
 from tagwire.log import find_partitions
 from tagwire.records.format_set import format_set
@@ -36,7 +35,7 @@ from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
-from tagwire_spark.log_source import LogReader, LogSource
+from tagwire_spark.log_source import LogReader
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
 
@@ -45,8 +44,6 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL"),
 ]
-
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def test_worker_killed_while_it_reads(spark: SparkSession, tmp_path: Path) -> None:
@@ -62,15 +59,7 @@ def test_worker_killed_while_it_reads(spark: SparkSession, tmp_path: Path) -> No
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield batch.slice(batch.num_rows // 2)
 
-    class DyingSource(LogSource):
-        @classmethod
-        def name(cls) -> str:
-            return "kafka_log_dying_reader"
-
-        def reader(self, schema: StructType) -> DataSourceReader:
-            return DyingReader(log_query(self.options), schema, schema.names)
-
-    spark.dataSource.register(DyingSource)
+    register_source(spark, "kafka_log_dying_reader", reader=DyingReader)
     df = spark.read.format("kafka_log_dying_reader").schema("partition int, offset long").load(str(SAMPLE))
     rows = sorted((row.partition, row.offset) for row in df.collect())
     assert marker.exists() and rows == [(partition, offset) for partition in (0, 1) for offset in range(30)]
@@ -279,29 +268,27 @@ for folder in at_each_step(sys.argv[2], lambda folder: None, act):
 """
 
 
+def numbers_printed(program: str, folder: Path) -> list[int]:
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    copytree(SAMPLE, folder / "sample")
+    (folder / "runs").mkdir()
+    arguments = [sys.executable, "-c", program, str(folder / "sample"), str(folder / "runs")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return [int(line) for line in done.stdout.split()]
+
+
 @pytest.mark.parametrize("program", [_A_WRITE, _AN_EXPORT], ids=["write", "export"])
 def test_driver_killed_at_any_step(tmp_path: Path, program: str) -> None:
     """Kill the driver after the tasks, or at any step of the commit: the output must be complete or absent."""
-    if not hasattr(os, "fork"):
-        pytest.skip("this system has no fork")
-    copytree(SAMPLE, tmp_path / "sample")
-    (tmp_path / "runs").mkdir()
-    arguments = [sys.executable, "-c", program, str(tmp_path / "sample"), str(tmp_path / "runs")]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    found = [int(line) for line in done.stdout.split()]
+    found = numbers_printed(program, tmp_path)
     assert found == sorted(found) and set(found) == {0, 60} and len(found) >= 4
 
 
 def test_micro_batch_killed_at_any_step(tmp_path: Path) -> None:
     """Kill a process while it runs a micro-batch's tasks, commits it or cleans up. Then repeat it, as Spark does."""
-    if not hasattr(os, "fork"):
-        pytest.skip("this system has no fork")
-    (tmp_path / "runs").mkdir()
-    arguments = [sys.executable, "-c", _A_MICRO_BATCH, "", str(tmp_path / "runs")]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) > 30
+    assert len(numbers_printed(_A_MICRO_BATCH, tmp_path)) > 30
 
 
 _A_STREAM = """

@@ -1,6 +1,6 @@
 import os
-import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ import pytest
 from command import tagwire_result
 from pyspark.sql import SparkSession
 from small_logs import transactional
-from written_logs import files
+from written_logs import SAMPLE, at_once, files
 
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.log import LogPathError
@@ -37,27 +37,14 @@ def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Pa
 
 
 def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
-    output, barrier, rejected = tmp_path / "out", threading.Barrier(6), []
-
     def job(number: int) -> None:
-        barrier.wait()
-        try:
-            with staging(JobOutput(output), NO_SPARK) as staged:
-                (staged.output / str(number)).write_bytes(b"")
-        except LogPathError as error:
-            rejected.append(error)
+        with staging(JobOutput(tmp_path / "out"), NO_SPARK) as staged:
+            (staged.output / str(number)).write_bytes(b"")
 
-    threads = [threading.Thread(target=job, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(rejected) == 5
-    assert len(list(output.iterdir())) == 1
+    assert at_once(*(partial(job, number) for number in range(6))) == 5 * ["LogPathError"]
+    assert len(list((tmp_path / "out").iterdir())) == 1
 
 
-DATA = Path(__file__).parents[2] / "data"
-SAMPLE = DATA / "sample_log"
 NOTHING = (None, None, None, None, "auto", DEFAULT_LIMITS)
 
 

@@ -11,7 +11,7 @@ from object_storage import CountedFileSystem, counted, s3_server
 from pyspark.sql import SparkSession
 from random_logs import RandomLog
 from streamed_logs import batch
-from written_logs import files
+from written_logs import SAMPLE, files
 
 from tagwire.errors import TagwireError
 from tagwire_spark import PipelineError
@@ -28,7 +28,6 @@ from tagwire_spark.jobs import (
 pytestmark = pytest.mark.spark
 
 DATA = Path(__file__).parents[2] / "data"
-SAMPLE = DATA / "sample_log"
 CAPTURES = DATA / "captures" / "captures.jsonl.gz"
 NO_SPARK = cast(SparkSession, None)
 RULES: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
@@ -65,27 +64,19 @@ def store() -> Iterator[Any]:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("options", [{"to": "v2", "codec": "zstd"}, {"batch_records": 7}, {}], ids=str)
-def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("job", "options"), [
+    (convert_logs, {"to": "v2", "codec": "zstd"}), (convert_logs, {"batch_records": 7}), (convert_logs, {}),
+    (compact_logs, RULES), (compact_logs, RULES | {"dirty_from": 10}), (compact_logs, RULES | {"segment_bytes": 3000}),
+])  # fmt: skip
+def test_convert_and_compact(store: Any, broker: Path, tmp_path: Path, job: Any, options: dict[str, Any]) -> None:
     put(store, broker, "/k")
-    expected = convert_logs(NO_SPARK, broker, tmp_path / "one", **options)
-    got = convert_logs(NO_SPARK, "counted://k", tmp_path / "many", **options)
+    expected = job(NO_SPARK, broker, tmp_path / "one", **options)
+    got = job(NO_SPARK, "counted://k", tmp_path / "many", **options)
     assert files(tmp_path / "many") == files(tmp_path / "one")
     assert reports(got, "counted://k") == reports(expected, broker)
-    assert all(isinstance(each.file, str) and each.file.startswith("counted://k/") for each in got)
+    if job is convert_logs:
+        assert all(isinstance(each.file, str) and each.file.startswith("counted://k/") for each in got)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "one"]
-    assert [each for each in store.requests if each.startswith("list")] == ["list /k"]
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
-def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
-    put(store, broker, "/k")
-    expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
-    got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)
-    assert files(tmp_path / "many") == files(tmp_path / "one")
-    assert reports(got, "counted://k") == reports(expected, broker)
     assert [each for each in store.requests if each.startswith("list")] == ["list /k"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from small_logs import flip, message, sealed
 from streamed_logs import batch, segment, stream, triggers
-from written_logs import arrow_rows, read_rows
+from written_logs import arrow_rows, once, read_rows
 
 from tagwire import TagwireError
 from tagwire.log import column_stream
@@ -199,25 +199,10 @@ def test_wrong_offsets_appear_in_permissive_rows(tmp_path: Path, level: str) -> 
 def test_a_segment_that_is_cut_while_a_task_reads_it_is_an_error(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    records = build([Record(n, 5, b"k", b"v" * 500) for n in range(30)], "v2")
-    batches = [records.replace(base_offset=30 * n).encode() for n in range(200)]
-    segment(tmp_path / "alpha-0", 0, *batches)
-    (path,) = tmp_path.rglob("*.log")
-    query = log_query({"path": str(tmp_path), "mode": mode})
-    splits = plan(query)
-    read, reads = FileBytes.read, 0
-
-    def cut(self: Any, start: int, size: int) -> bytes:
-        nonlocal reads
-        reads += 1
-        if reads == 2:
-            os.truncate(path, 100_000)
-        return read(self, start, size)
-
-    monkeypatch.setattr(FileBytes, "read", cut)
+    path = segment(tmp_path / "alpha-0", 0, *(batch(30 * n, 30, 500) for n in range(200)))
+    once(monkeypatch, FileBytes, "read", lambda: os.truncate(path, 100_000), after=True)
     with pytest.raises(TagwireError, match="was truncated while it was read"):
-        for split in splits:
-            list(rows_of(split, query, full_schema(query)))
+        list(arrow_rows(tmp_path, mode=mode))
 
 
 OPTIONS: list[dict[str, str]] = [

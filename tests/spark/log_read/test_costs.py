@@ -11,15 +11,14 @@ import pytest
 from peak_memory import PEAK_KIB, peak_kib
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
+from pyspark.sql.datasource import InputPartition
 from streamed_logs import segment
+from written_logs import arrow_rows, register_source
 
 from tagwire.records import Record, build
 from tagwire_spark.log_read.query import log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
-from tagwire_spark.log_source import LogReader, LogSource
+from tagwire_spark.log_source import LogReader
 from tagwire_spark.log_write.driver import LogWriter, Staged
 from tagwire_spark.log_write.target import log_target
 
@@ -54,16 +53,8 @@ def test_worker_holds_little_of_a_segment(spark: SparkSession, tmp_path: Path, s
             yield from super().read(partition)
             Path(self.query.paths[0], "peak").write_text(str(peak_kib() // 1024))
 
-    class MeasuredSource(LogSource):
-        @classmethod
-        def name(cls) -> str:
-            return "kafka_log_measured"
-
-        def reader(self, schema: StructType) -> DataSourceReader:
-            return Measured(log_query(self.options), schema, schema.names)
-
     records = big_segment(tmp_path, 500, size)
-    spark.dataSource.register(MeasuredSource)
+    register_source(spark, "kafka_log_measured", reader=Measured)
     read = spark.read.format("kafka_log_measured").schema("offset long, value binary")
     df = read.option("maxSplitBytes", str(1 << 30)).load(str(tmp_path))
     assert df.selectExpr("count(offset)", "sum(length(value))").first() == (records, records * size)
@@ -79,15 +70,7 @@ def test_worker_writes_more_than_its_memory_limit(spark: SparkSession, tmp_path:
             Path(self.job.root, "peak").write_text(str(peak_kib() // 1024))
             return done
 
-    class MeasuredSink(LogSource):
-        @classmethod
-        def name(cls) -> str:
-            return "kafka_log_measured_sink"
-
-        def writer(self, schema: StructType, overwrite: bool) -> LogWriter:
-            return Measured(log_target(self.options), overwrite=overwrite)
-
-    spark.dataSource.register(MeasuredSink)
+    register_source(spark, "kafka_log_measured_sink", writer=Measured)
     df = spark.range(5000).selectExpr("'t' as topic", "id as offset", "repeat('v', 100000) as value").coalesce(1)
     df.write.format("kafka_log_measured_sink").mode("append").save(str(tmp_path))
     assert int((tmp_path / "peak").read_text()) < MOST
@@ -147,7 +130,6 @@ def test_planning_reads_no_records(tmp_path: Path) -> None:
 
 def test_results_of_tasks_contain_no_records(tmp_path: Path) -> None:
     records = big_segment(tmp_path / "from", 2, 1000)
-    query = log_query({"path": str(tmp_path / "from")})
-    rows = (batch for split in plan(query) for batch in rows_of(split, query, full_schema(query)))
-    report = LogWriter(log_target({"path": str(tmp_path / "to")}), overwrite=False).write(rows)
+    writer = LogWriter(log_target({"path": str(tmp_path / "to")}), overwrite=False)
+    report = writer.write(arrow_rows(tmp_path / "from"))
     assert report.segments[0].records == records and len(pickle.dumps(report)) < 1000

@@ -19,7 +19,8 @@ UNKNOWN = [
     ({"assign": '{"orders": [0, 7]}'}, "Option assign names 'orders-7', .*; found calls-0, orders-0, orders-1;"),
     ({"assign": '{"nothing": [0]}'}, "names 'nothing-0'"),
 ]
-HERE = [({"subscribe": "orders"}, 10), ({"assign": '{"orders": [0]}'}, 5), ({"subscribePattern": "nothing.*"}, 0)]
+HERE = [({"subscribe": "orders"}, 10), ({"assign": '{"orders": [0]}'}, 5), ({"subscribePattern": "nothing.*"}, 0),
+        ({"subscribePattern": "order."}, 10)]  # fmt: skip
 
 
 @pytest.fixture(params=["folder", "URL"])

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.types import StructType
 from small_logs import flip
 from streamed_logs import segment
-from written_logs import arrow_rows, read_rows
+from written_logs import SAMPLE, arrow_rows, read_rows
 
 from tagwire.log import LogError
 from tagwire.message.engines import engine
@@ -19,7 +19,6 @@ from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine here")
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 TIME = 1_700_000_000_000
 
 

@@ -110,17 +110,19 @@ def test_a_stream_bisects_as_well(tmp_path: Path, reads: list[int]) -> None:
     assert sum(reads) < 16384
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "entries", [[], [(0, 0)], [(7, 900), (3, 500), (9, 100)], [(5, -4), (6, 1 << 30)], [(5, 300)] * 9]
-)
+@pytest.mark.parametrize(("scheme", "size"), [
+    pytest.param("", 1, marks=pytest.mark.thorough), ("", 400), ("", 1 << 20), ("local://", 400),
+])  # fmt: skip
+@pytest.mark.parametrize("entries", [
+    [], [(0, 0)], [(7, 900), (3, 500), (9, 100)], [(5, -4), (6, 1 << 30)], [(5, 300)] * 9, [(6, 2 * len(batch(0)) + 1)],
+])  # fmt: skip
 @pytest.mark.parametrize("rest", [b"", b"\0" * 16, b"\0" * 5, b"\1\2\3"])
-def test_no_index_hides_a_record(tmp_path: Path, entries: list[tuple[int, int]], rest: bytes) -> None:
+def test_no_index_hides_a_record(
+    tmp_path: Path, entries: list[tuple[int, int]], rest: bytes, scheme: str, size: int
+) -> None:
     path = segment(tmp_path / "t-0", 0, *(batch(first) for first in range(0, 50, 5)))
     path.with_suffix(".index").write_bytes(b"".join(pack(">ii", *each) for each in entries) + rest)
-    for size in (1, 400, 1 << 20):
-        found = [row["offset"] for row in read_rows(tmp_path, maxSplitBytes=size)]
-        assert found == list(range(50))
+    assert [row["offset"] for row in read_rows(f"{scheme}{tmp_path}", maxSplitBytes=size)] == list(range(50))
 
 
 @pytest.mark.thorough

@@ -2,12 +2,12 @@ from pathlib import Path
 from shutil import copytree, rmtree
 from typing import Any
 
-import fsspec
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
 from streamed_logs import batch, rows, segment, stream, triggers
+from written_logs import SAMPLE
 
 from tagwire import log
 from tagwire.log.scan import Scan
@@ -16,8 +16,6 @@ from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_source import LogSource
 
 pytestmark = pytest.mark.spark
-
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Query:
@@ -314,17 +312,3 @@ def test_failed_and_restarted_stream(spark: SparkSession, tmp_path: Path) -> Non
     segment(logs / "t-0", 20, batch(20))
     with pytest.raises(PySparkException, match="KAFKA_LOG_DATA_LOSS"):
         start()
-
-
-def test_a_log_in_object_storage_that_grows() -> None:
-    memory, path = fsspec.filesystem("memory"), f"/grown/t-0/{0:020}.log"
-    memory.pipe(path, batch(0))
-    try:
-        reader = stream("memory://grown")
-        start = reader.initialOffset()
-        for base in (0, 5, 10):
-            memory.pipe(path, b"".join(map(batch, range(0, base + 1, 5))))
-            [(start, found)] = triggers(reader, start)
-            assert [row["offset"] for row in found] == [*range(base, base + 5)]
-    finally:
-        memory.rm("/grown", recursive=True)

@@ -191,8 +191,8 @@ def test_marker_without_a_key_ends_no_transaction(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Yield a list that collects the base offset of each batch that is scanned for transactions."""
+def gone_over(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that collects the base offset of each batch that is scanned for transactions."""
     seen: list[int] = []
     original = uncommitted._headers
 
@@ -202,32 +202,30 @@ def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
             yield found
 
     monkeypatch.setattr(uncommitted, "_headers", noted)
-    return iter([seen])
+    return seen
 
 
-def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    [seen] = gone_over
+def test_stream_scans_a_log_once(tmp_path: Path, gone_over: list[int]) -> None:
     parts = [batch(0, 1), marker(3, 1, ABORT), batch(4, 2), batch(7), marker(10, 2, COMMIT), batch(11, 3)]
     position: dict[str, Any] = {"t": {"0": 0}}
     got: list[int] = []
     for count in range(1, len(parts) + 1):
         segment(tmp_path / "t-0", 0, *parts[:count])
-        seen.clear()
+        gone_over.clear()
         position, found = streamed(tmp_path, position)
         got += [offset for offset, _ in found]
-        assert seen == [{1: 0, 2: 3, 3: 4, 4: 7, 5: 10, 6: 11}[count]]
+        assert gone_over == [{1: 0, 2: 3, 3: 4, 4: 7, 5: 10, 6: 11}[count]]
     assert got == [*range(4, 10)] and position == {"t": {"0": 11}}
     assert [offset for offset, _ in read(tmp_path)] == got
 
 
-def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
+def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: list[int]) -> None:
     """The open transaction of the old log may be committed in the rewritten log."""
-    [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
     segment(tmp_path / "t-0", 0, batch(0), batch(3, count=2), batch(5, 1, count=1), marker(6, 1, COMMIT))
-    seen.clear()
-    assert [offset for offset, _ in read(tmp_path)] == [*range(6)] and seen == [0, 3, 5, 6]
+    gone_over.clear()
+    assert [offset for offset, _ in read(tmp_path)] == [*range(6)] and gone_over == [0, 3, 5, 6]
     segment(tmp_path / "t-0", 0, batch(0))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
 

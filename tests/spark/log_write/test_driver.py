@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from written_logs import arrow_rows, columns, facts, files, job, offsets, problems, save, table
+from written_logs import SAMPLE, arrow_rows, columns, facts, files, job, offsets, problems, save, table
 
 from tagwire import log
 from tagwire_spark import PipelineError, in_log_order
@@ -17,8 +17,6 @@ from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
 
 pytestmark = pytest.mark.spark
-
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_path: Path) -> None:

@@ -2,15 +2,28 @@ import errno
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from written_logs import Stop, columns, failing_steps, files, job, offsets, problems, read_rows, save, table
+from written_logs import (
+    Stop,
+    columns,
+    failing_steps,
+    files,
+    job,
+    offsets,
+    problems,
+    read_rows,
+    run_micro_batch,
+    save,
+    staged_in_run,
+    table,
+)
 
 from tagwire import log
 from tagwire_spark import PipelineError
@@ -19,7 +32,7 @@ from tagwire_spark.files.commit_folder import DONE, Job
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_source import LogSource
 from tagwire_spark.log_write import driver
-from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
+from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.micro_batch import MicroBatch, batch_of_stream
 from tagwire_spark.log_write.target import log_target
 
@@ -37,25 +50,8 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
-    """Return a function that runs a micro-batch as Spark does: write the tasks' rows, then commit with a new writer."""
-
-    def micro_batch(
-        root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
-    ) -> LogStreamWriter:
-        batch = MicroBatch(query, number, uuid4().hex)
-        monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
-        target = log_target({"path": str(root)}, is_stream=True)
-        staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
-        writer = LogStreamWriter(target, overwrite=False)
-        try:
-            writer.commit(staged, number if committed is None else committed)
-        except PipelineError:
-            writer.abort(staged, number)
-            raise
-        return writer
-
-    return micro_batch
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    return partial(run_micro_batch, monkeypatch)
 
 
 def test_repeated_batches(tmp_path: Path, run: Any) -> None:
@@ -159,17 +155,10 @@ def test_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest
     LogStreamWriter(target._replace(root=str(tmp_path / "old")), overwrite=False)
 
 
-def staged_by_run(run: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LogStreamWriter, list[Staged]]:
-    """Write the rows of batch 0 in a run of query q, but don't commit them."""
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 0, run))
-    writer = LogStreamWriter(log_target({"path": str(root)}, is_stream=True), overwrite=False)
-    return writer, [writer.write(iter(rows(0, 1)))]
-
-
 def test_two_drivers_of_one_query_commit_a_batch_once(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow, staged = staged_by_run("r", tmp_path, monkeypatch)
+    slow, staged = staged_in_run(monkeypatch, tmp_path, MicroBatch("q", 0, "r"), rows(0, 1))
     run(tmp_path, "q", 0, rows(0, 1))
     slow.commit(staged, 0)
     assert values(tmp_path) == [0, 1] and not list(tmp_path.glob(".*"))
@@ -178,8 +167,8 @@ def test_two_drivers_of_one_query_commit_a_batch_once(
 def test_one_driver_aborts_a_batch_while_another_commits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without file locks, an abort must not remove the files of a commit that begins after the abort's checks."""
     monkeypatch.setattr(local_commit, "file_locks", lambda: None)
-    first, its_messages = staged_by_run("r1", tmp_path, monkeypatch)
-    second, messages = staged_by_run("r2", tmp_path, monkeypatch)
+    first, its_messages = staged_in_run(monkeypatch, tmp_path, MicroBatch("q", 0, "r1"), rows(0, 1))
+    second, messages = staged_in_run(monkeypatch, tmp_path, MicroBatch("q", 0, "r2"), rows(0, 1))
 
     remove, waiting = LocalFolder.remove, [first]
 
@@ -309,8 +298,6 @@ def test_driver_died_before_spark_recorded_the_commit(spark: SparkSession, tmp_p
     start()
     assert values(root) == [*range(60)]
     for note in (checkpoint / "commits").glob("*2*"):
-        note.unlink()
-    for note in (checkpoint / "commits").glob(".*2*"):
         note.unlink()
     before = files(root)
     start()

@@ -192,16 +192,8 @@ def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[An
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "partition",
-            "format",
-            "compression",
-            "partitionLeaderEpoch",
-            "producerId",
-            "producerEpoch",
-            "isTransactional",
-        ),
-        *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
+        *("partition", "format", "compression", "partitionLeaderEpoch", "producerId", "producerEpoch", "baseOffset"),
+        *("isTransactional", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
     ],
 )
 def test_columns_of_arrow_type_null(tmp_path: Path, name: str) -> None:
