@@ -197,15 +197,16 @@ class Scan:
         found.other_formats = tuple(names)
         return found
 
-    def _quick_batch(self, position: int) -> QuickBatch | None:
+    def _quick_batch(self, position: int, size: int = LONGEST) -> QuickBatch | None:
         """Return the batch at a position if it is a valid v2 batch that native code can read; otherwise None.
 
+        If the cached bytes of the file may end inside the batch, pass its `size`; otherwise, the result may be None.
         Always return None after a call of `expect_damage`.
         """
         if self._quick is None or self._sums is not None:
             return None
         data = self.data
-        window = (data, position) if isinstance(data, bytes) else data.around(position, position + LONGEST)
+        window = (data, position) if isinstance(data, bytes) else data.around(position, position + size)
         batch = self._quick.at(*window)
         if not isinstance(batch, QuickBatch):
             return None
@@ -216,6 +217,8 @@ class Scan:
         if (batch := self._quick_batch(position)) is not None:
             return batch
         size = self.size(position)
+        if (batch := self._quick_batch(position, size)) is not None:
+            return batch
         if self._sums is not None:
             self._sums.reject_wrong(position, self._found)
         data = self.data[position : position + size]

@@ -13,13 +13,13 @@ import small_logs
 from command import tagwire_result
 from native_engine import native
 
-from tagwire import log
+from tagwire import engine, log
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import Conversion, convert_partition
 from tagwire.log.file_bytes import open_file
 from tagwire.log.salvage import salvage
-from tagwire.log.scan import Scan
+from tagwire.log.scan import QuickBatch, Scan
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build
 
@@ -151,3 +151,15 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
     else:
         first.unlink()
     assert STEADY[way](found, tmp_path / "out")
+
+
+@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+def test_batches_across_the_ends_of_windows_are_read_natively(tmp_path: Path) -> None:
+    batches = [build([Record(offset, 0, None, b"v" * 100_000)], base_offset=offset).encode() for offset in range(12)]
+    batches.append(build([Record(12, 0, None, b"v" * 1_000_000)], base_offset=12).encode())
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"".join(batches))
+    with open_file(path) as data:
+        found = [(position, type(batch), bytes(batch.encode())) for position, batch in Scan(str(path), data).batches()]
+    positions = [sum(map(len, batches[:number])) for number in range(len(batches))]
+    assert found == [(at, QuickBatch, batch) for at, batch in zip(positions, batches, strict=True)]
