@@ -4,10 +4,6 @@
 
 #include <stdint.h>
 
-#ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
-
-#define ARROW_FLAG_DICTIONARY_ORDERED 1
 #define ARROW_FLAG_NULLABLE 2
 #define ARROW_FLAG_MAP_KEYS_SORTED 4
 
@@ -36,11 +32,6 @@ struct ArrowArray {
     void *private_data;
 };
 
-#endif
-
-#ifndef ARROW_C_STREAM_INTERFACE
-#define ARROW_C_STREAM_INTERFACE
-
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
@@ -48,7 +39,5 @@ struct ArrowArrayStream {
     void (*release)(struct ArrowArrayStream *);
     void *private_data;
 };
-
-#endif
 
 #endif

@@ -132,7 +132,7 @@ cdef class Decoder(Conversion):
         memset(&walk, 0, sizeof(walk))
         walk.frame = frame
         with nogil:
-            return tw_decode_rows(d, &walk, row, count)
+            return tw_convert_rows(d, frame, &walk, NULL, row, count)
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         from tagwire.interpreter.reader import decode
@@ -185,7 +185,7 @@ cdef class Encoder(Conversion):
         emitter.columns = self.shape.columns
         emitter.sources = d.rows
         with nogil:
-            return tw_encode_rows(d, &emitter, row, count)
+            return tw_convert_rows(d, frame, NULL, &emitter, row, count)
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         from tagwire.interpreter.cursor import dotted

@@ -67,27 +67,13 @@ static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_
     return tw_put_int(s->kind, p, x) < 0 ? TW_REJECTED : 0;
 }
 
-static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
+/* Write a float; for a float32, the nearest one. Return TW_REJECTED if the number is too large for a float32. */
+static int tw_give_float(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     double number = tw_source_float(source, at);
-    uint64_t bits;
-    memcpy(&bits, &number, 8);
-    tw_put64(p, bits);
-    return 0;
-}
-
-/* Write a number as the nearest float32. Return TW_REJECTED if the number is too large. */
-static int tw_give_float32(const tw_source *source, uint8_t *p, int64_t at)
-{
-    double number = tw_source_float(source, at);
-    float narrow;
-    uint32_t bits;
-    if (!tw_fits_float32(number))
-        return TW_REJECTED;
-    narrow = (float)number;
-    memcpy(&bits, &narrow, 4);
-    tw_put32(p, bits);
-    return 0;
+    if (s->kind == TW_FLOAT64)
+        return tw_put_float64(p, number);
+    return tw_fits_float32(number) ? tw_put_float32(p, (float)number) : TW_REJECTED;
 }
 
 static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
@@ -113,30 +99,14 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_field *s, tw_emitter *e, int64
     p = tw_here(e);
     if (s->kind == TW_BOOL)
         *p = (uint8_t)tw_get_bit(source->values, tw_source_index(source, at));
-    else if (s->kind == TW_FLOAT64)
-        error = tw_give_float(source, p, at);
-    else if (s->kind == TW_FLOAT32)
-        error = tw_give_float32(source, p, at);
+    else if (s->kind == TW_FLOAT64 || s->kind == TW_FLOAT32)
+        error = tw_give_float(s, source, p, at);
     else if (s->kind == TW_UUID)
         error = tw_give_uuid(source, p, at);
     else
         error = tw_give_int(s, source, p, at);
     e->out->size += tw_width[s->kind];
     return error;
-}
-
-static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e, int64_t at)
-{
-    const tw_source *source = e->sources + s->slot;
-    const uint8_t *data;
-    int64_t size;
-    int error;
-    if (!tw_is_there(source, at))
-        return TW_REJECTED;
-    error = tw_source_bytes(source, at, &data, &size);
-    if (error == 0 && size != s->longest)
-        error = TW_REJECTED;
-    return error < 0 ? error : tw_give_block(e, data, size);
 }
 
 static TW_MAYBE_UNUSED int tw_give_varint(const tw_field *s, tw_emitter *e, int64_t at)
@@ -167,6 +137,7 @@ static int tw_give_null(const tw_field *s, tw_emitter *e)
     return error;
 }
 
+/* Write a string or bytes, preceded by the length unless the field has a fixed size. */
 static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;
@@ -180,7 +151,10 @@ static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64
         return error;
     if (size > s->longest || (s->kind == TW_STRING && !tw_is_utf8(data, size)))
         return TW_REJECTED;
-    error = tw_give_length(e, s->length, size);
+    if (s->kind != TW_BLOCK)
+        error = tw_give_length(e, s->length, size);
+    else if (size != s->longest)
+        error = TW_REJECTED;
     return error < 0 ? error : tw_give_block(e, data, size);
 }
 

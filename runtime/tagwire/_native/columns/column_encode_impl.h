@@ -11,18 +11,6 @@
 static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at);
 static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at);
 
-static double tw_fresh_float(const tw_column *c)
-{
-    double wide;
-    float narrow;
-    if (c->width == 8) {
-        memcpy(&wide, c->value, 8);
-        return wide;
-    }
-    memcpy(&narrow, c->value, 4);
-    return narrow;
-}
-
 /* Return 1 if a value is its field's default, 0 if not, or an error code. Floats are compared bit by bit. */
 static int tw_is_column_default(const tw_emitter *e, int32_t column, int64_t at)
 {
@@ -47,7 +35,7 @@ static int tw_is_column_default(const tw_emitter *e, int32_t column, int64_t at)
         return number == tw_source_number(c->value, 0, c->width, c->is_signed);
     case TW_SOURCE_FLOAT:
         value = tw_source_float(source, at);
-        fresh = tw_fresh_float(c);
+        fresh = tw_float_at(c->value, 0, c->width);
         return memcmp(&value, &fresh, sizeof value) == 0;
     case TW_SOURCE_LIST:
     case TW_SOURCE_BLOCK_LIST:
@@ -233,14 +221,13 @@ static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at)
         return tw_give_varint(s, e, at);
     case TW_STRING:
     case TW_BINARY:
+    case TW_BLOCK:
         return tw_give_sized(s, e, at);
     case TW_ARRAY:
         return tw_give_array(s, e, at);
     case TW_STRUCT:
     case TW_OPTIONAL:
         return tw_give_nested(s, e, at);
-    case TW_BLOCK:
-        return tw_give_fixed_bytes(s, e, at);
     default:
         return tw_give_fixed(s, e, at);
     }

@@ -83,23 +83,19 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
 
-cdef class Table:
+cdef class Table(Owner):
     """The column plans of a message. `plans[version - low]` is the plan of a version."""
 
     cdef readonly dict layouts
-    cdef list kept
     cdef const tw_struct **plans
     cdef int64_t low, count
 
     def __cinit__(self, Shape shape, column, dict layouts):
         cdef ColumnBuilder builder
-        cdef Block block
         self.layouts = layouts
         self.low = min(layouts)
         self.count = max(layouts) - self.low + 1
-        block = Block(self.count * sizeof(tw_struct *))
-        self.kept = [block]
-        self.plans = <const tw_struct **>block.at
+        self.plans = <const tw_struct **>self.memory(self.count * sizeof(tw_struct *))
         for version, layout in layouts.items():
             if layout.root.has_rules:
                 raise NotNative(f"{layout} has rules that involve several fields, which native columns can't check")

@@ -44,7 +44,7 @@ static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t r
     return error;
 }
 
-static inline int tw_convert_rows(
+int tw_convert_rows(
     const tw_conversion *d, tw_frame *frame, tw_row_reader *w, tw_emitter *e, int64_t *row, int64_t count)
 {
     for (; *row < count; ++*row) {
@@ -65,14 +65,4 @@ static inline int tw_convert_rows(
         frame->levels[0].length = *row + 1;
     }
     return 0;
-}
-
-int tw_decode_rows(const tw_conversion *d, tw_row_reader *w, int64_t *row, int64_t count)
-{
-    return tw_convert_rows(d, w->frame, w, NULL, row, count);
-}
-
-int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count)
-{
-    return tw_convert_rows(d, e->frame, NULL, e, row, count);
 }

@@ -27,9 +27,9 @@ typedef struct {
     const tw_source *sources;  /* the array or constant for each column of the message */
 } tw_emitter;
 
-/* Convert the rows from `*row` up to `count`. Return 0 after the last row. If C can't convert a row, return an error
+/* Convert the rows from `*row` up to `count`: decode them, or encode them if `w` is NULL. Return 0 after the last row. If C can't convert a row, return an error
  * code, and set `*row` to its number; the frame then contains only earlier rows. */
-int tw_decode_rows(const tw_conversion *d, tw_row_reader *w, int64_t *row, int64_t count);
-int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
+int tw_convert_rows(
+    const tw_conversion *d, tw_frame *frame, tw_row_reader *w, tw_emitter *e, int64_t *row, int64_t count);
 
 #endif

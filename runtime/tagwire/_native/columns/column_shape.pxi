@@ -73,7 +73,6 @@ cdef class Shape(Owner):
         return 0
 
     cdef int default(self, tw_column *c, object column) except -1:
-        cdef Block block
         cdef bytes data
         default = column.default
         c.null_default = default is None
@@ -82,10 +81,8 @@ cdef class Shape(Owner):
                 raise NotNative(f"native columns do not support the default of {column.name}")
             return 0
         data = packed(column.format, default)
-        block = Block(len(data))
-        self.kept.append(block)
-        copy_into(<uint8_t *>block.at, data)
-        c.value = <const uint8_t *>block.at
+        self.keep(data)
+        c.value = data
         c.size = len(data)
         return 0
 

@@ -68,17 +68,21 @@ static inline int tw_source_int(const tw_source *s, int64_t at, int64_t *number)
     return s->width == 8 && !s->is_signed && *number < 0 ? -1 : 0;
 }
 
-static inline double tw_source_float(const tw_source *s, int64_t at)
+static inline double tw_float_at(const uint8_t *values, int64_t at, int64_t width)
 {
     double wide;
     float narrow;
-    at = tw_source_index(s, at);
-    if (s->width == 8) {
-        memcpy(&wide, s->values + 8 * at, 8);
+    if (width == 8) {
+        memcpy(&wide, values + 8 * at, 8);
         return wide;
     }
-    memcpy(&narrow, s->values + 4 * at, 4);
+    memcpy(&narrow, values + 4 * at, 4);
     return narrow;
+}
+
+static inline double tw_source_float(const tw_source *s, int64_t at)
+{
+    return tw_float_at(s->values, tw_source_index(s, at), s->width);
 }
 
 /* Get the start and size of a value in `data` or in the child array. Return 0, or TW_BAD_INPUT if the value's offsets

@@ -71,7 +71,7 @@ static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *va
 static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_row_reader *w, uint8_t *values, int64_t at)
 {
     uint64_t x;
-    if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
+    if (tw_read_bits(s, &w->r, &x) < 0)
         return TW_REJECTED;
     if (values == NULL)
         return 0;

@@ -1,20 +1,17 @@
 """Connect a message's fields to Arrow arrays. Rows that C rejects are converted to Python objects."""
 
 
-cdef class Sources:
+cdef class Sources(Owner):
     """The source of each column's values: an input array, or the default if the field is not in the input."""
 
     cdef Shape shape
     cdef Imported rows
-    cdef list kept
     cdef tw_source *at
 
     def __cinit__(self, Shape shape, Imported rows):
-        cdef Block block = Block(shape.count * sizeof(tw_source))
         self.shape = shape
         self.rows = rows
-        self.kept = [block]
-        self.at = <tw_source *>block.at
+        self.at = <tw_source *>self.memory(shape.count * sizeof(tw_source))
         self.bind(0, &rows.type.c, &rows.c, 0, "")
 
     cdef int bind(
@@ -66,7 +63,7 @@ cdef class Sources:
         """Give a column its default value in every row."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
-        cdef Block offsets
+        cdef int32_t *offsets
         cdef str format = self.shape.nodes[index].format
         source.constant = True
         source.length = 1
@@ -74,11 +71,10 @@ cdef class Sources:
         if c.null_default:
             source.kind = TW_SOURCE_NULL
         elif c.kind in (TW_COLUMN_BYTES, TW_COLUMN_LIST):
-            offsets = Block(8)
-            self.kept.append(offsets)
-            (<int32_t *>offsets.at)[1] = c.size
+            offsets = <int32_t *>self.memory(2 * sizeof(int32_t))
+            offsets[1] = c.size
             read_type(source, "+l" if c.kind == TW_COLUMN_LIST else format)
-            source.values = <const uint8_t *>offsets.at
+            source.values = <const uint8_t *>offsets
             source.data = c.value
             source.child = &self.at[index + 1] if c.kind == TW_COLUMN_LIST else NULL
         else:

@@ -102,13 +102,12 @@ cdef extern from "columns/column_rows.h" nogil:
         int64_t bytes, elements, unknown_tags, unknown_tag_bytes
         int32_t value, error
         int nulls_bad, tried
-    int tw_decode_rows(const tw_conversion *, tw_row_reader *, int64_t *, int64_t)
     ctypedef struct tw_emitter:
         tw_frame *frame
         tw_buffers *out
         const tw_column *columns
         const tw_source *sources
-    int tw_encode_rows(const tw_conversion *, tw_emitter *, int64_t *, int64_t)
+    int tw_convert_rows(const tw_conversion *, tw_frame *, tw_row_reader *, tw_emitter *, int64_t *, int64_t)
 
 cdef extern from "columns/column_export.h" nogil:
     void tw_free(void *)

@@ -62,21 +62,16 @@ static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t
     return 0;
 }
 
-static inline int tw_sink_attributes(
-    const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at, int is_there, uint8_t attributes)
-{
-    return is_there ? tw_sink_checked(f->framing, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
-}
-
 static inline int tw_take_magic2(
     const tw_struct *s, const tw_sink *k, tw_record_reader *w, int64_t at, int has_attributes)
 {
-    const tw_field *f = s->items;
+    const tw_field *f = s->items, *attributes = f + TW_MAGIC2_ATTRIBUTES;
     tw_magic2_record record;
     int error;
     if (TW_UNLIKELY(!tw_read_magic2(w->r.p, w->r.end, has_attributes, &record)))
         return TW_REJECTED;
-    error = tw_sink_attributes(f + TW_MAGIC2_ATTRIBUTES, k + TW_MAGIC2_ATTRIBUTES, w, at, has_attributes, record.attributes);
+    error = has_attributes ? tw_sink_checked(attributes->framing, k + TW_MAGIC2_ATTRIBUTES, w, at, (int8_t)record.attributes)
+                           : tw_sink_absent(attributes, k + TW_MAGIC2_ATTRIBUTES, w, at);
     if (error == 0)
         error = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].framing, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
     if (error == 0)

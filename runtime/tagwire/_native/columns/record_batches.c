@@ -109,19 +109,13 @@ static int tw_walk_header(tw_batches *b)
     return tw_work_out(b->plan, b->header, b->position, b->next - b->position);
 }
 
-static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
-{
-    int error = 0;
-    for (int32_t index = 0; index < b->plan->constants_count && error == 0; index++)
-        error = tw_put_constant(b->w.frame, b->plan->constants + index, b->header, first, end);
-    return error;
-}
-
 /* Complete the rows of a batch from `first` up to `end`: fill the constant columns, and set the frame's number of rows
  * to `end`. After an error, remove these rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
-    int error = tw_put_constants(b, first, end);
+    int error = 0;
+    for (int32_t index = 0; index < b->plan->constants_count && error == 0; index++)
+        error = tw_put_constant(b->w.frame, b->plan->constants + index, b->header, first, end);
     b->w.frame->levels[0].length = error < 0 ? first : end;
     return error;
 }
@@ -265,7 +259,6 @@ static int tw_take_header(tw_batches *b)
     int error = tw_reserve(frame, 0, row + 1);
     if (error == 0)
         error = tw_end_rows(b, row, row + 1);
-    b->last_offset = b->header[b->plan->header->items_count + TW_SLOT_LAST_OFFSET];
     return error;
 }
 
@@ -299,12 +292,11 @@ static int tw_open_batch(tw_batches *b)
     return tw_open_records(b, b->w.spans[plan->payload], b->header[plan->payload]);
 }
 
-static int tw_close_batch(tw_batches *b)
+static void tw_close_batch(tw_batches *b)
 {
     b->is_open = 0;
     b->last_offset = b->header[b->plan->header->items_count + TW_SLOT_LAST_OFFSET];
     b->position = b->next;
-    return 0;
 }
 
 int tw_walk_batches(tw_batches *b)
@@ -324,7 +316,7 @@ int tw_walk_batches(tw_batches *b)
         halt = tw_open_batch(b);
         if (halt == 0 && b->plan->record == NULL) {
             halt = tw_take_header(b);
-            b->position = b->next;
+            tw_close_batch(b);
         }
         if (halt)
             return halt;

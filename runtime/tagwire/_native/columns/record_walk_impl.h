@@ -63,19 +63,10 @@ static inline int tw_sink_bytes(const tw_sink *k, tw_record_reader *w, int64_t a
 
 static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    tw_reader *r = &w->r;
-    int64_t size = tw_read_length(r, f->length);
-    const uint8_t *p = r->p;
-    if (TW_UNLIKELY(size < 0)) {
-        if (size != TW_NULL || !f->nullable)
-            return TW_REJECTED;
-    } else {
-        if (TW_UNLIKELY(size > f->longest || size > r->end - p))
-            return TW_REJECTED;
-        if (f->kind == TW_STRING && TW_UNLIKELY(!tw_is_utf8(p, size)))
-            return TW_REJECTED;
-        r->p += size;
-    }
+    const uint8_t *p;
+    int64_t size = tw_pass_sized(f, &w->r, &p);
+    if (TW_UNLIKELY(size == TW_INVALID || (size > 0 && f->kind == TW_STRING && !tw_is_utf8(p, size))))
+        return TW_REJECTED;
     return tw_sink_bytes(k, w, at, p, size);
 }
 

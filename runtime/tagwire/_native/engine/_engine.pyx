@@ -9,6 +9,7 @@ C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
+from operator import itemgetter
 from _thread import RLock
 from types import MemberDescriptorType, NoneType
 from zlib import crc32

@@ -62,15 +62,11 @@ cdef class Codec:
         found = self.message.serializer(version)
         if type(found) is not Plan:
             return None
-        self.remember(found)
-        return found
-
-    cdef int remember(self, Plan plan) except -1:
-        cdef long index = plan.VERSION - self.low
+        index = found.VERSION - self.low
         if 0 <= index < TABLE and self.table[index] == NULL:
-            self.kept.append(plan)
-            TW_PUBLISH(self.table[index], <PyObject *>plan)
-        return 0
+            self.kept.append(found)
+            TW_PUBLISH(self.table[index], <PyObject *>found)
+        return found
 
 
 cdef extern from "Python.h":
@@ -150,7 +146,7 @@ cdef object encode(object message, PyObject **args, Py_ssize_t count, PyObject *
     cdef Plan plan = plan_of(message, version)
     if plan is None:
         return message.serializer(version).encode(message)
-    return plan.write(message)
+    return plan.write(message, False)
 
 
 cdef object encode_with_options(object message, PyObject **args, Py_ssize_t count, tuple names):

@@ -64,12 +64,7 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
     for tag, _ in pairs:
         if type(tag) is not int or not 0 <= tag <= highest or tag in known:
             raise ValueError
-    return tuple(sorted([(tag, coerced_binary(data)) for tag, data in pairs], key=first))
-
-
-def first(pair):
-    """Return the tag of a (tag, data) pair, so that sorting does not compare the data."""
-    return pair[0]
+    return tuple(sorted([(tag, coerced_binary(data)) for tag, data in pairs], key=itemgetter(0)))
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:

@@ -130,8 +130,9 @@ static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *obje
     return NULL;
 }
 
-/* Construct an object from one argument per attribute. An argument is NULL if the caller did not pass it. */
-static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
+/* Construct an object from one argument per attribute. If an argument is NULL, use the attribute of `copied` or, if
+ * that is NULL, the parameter's default. */
+static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *copied, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);
     const tw_attribute *a = c->attributes, *end = a + c->count;
@@ -139,7 +140,9 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     if (object == NULL)
         return NULL;
     for (; a < end; a++, arguments++) {
-        PyObject *value = tw_taken_argument(a, *arguments == NULL ? a->parameter : *arguments);
+        PyObject *value = *arguments == NULL && copied != NULL
+                              ? tw_attribute_of(copied, a)
+                              : tw_taken_argument(a, *arguments == NULL ? a->parameter : *arguments);
         if (TW_UNLIKELY(value == NULL))
             return tw_drop_unfilled(c, object, a);
         TW_SLOT(object, a->slot) = value;
@@ -147,34 +150,6 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     }
     if (!atomic)
         PyObject_GC_Track(object);
-    return object;
-}
-
-/* Return a copy of an object with some attributes replaced. If an attribute's argument is NULL, its value is copied. */
-static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
-{
-    PyObject *copy = tw_unfilled_object(c);
-    int atomic = c->atomic;
-    if (copy == NULL)
-        return NULL;
-    for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {
-        PyObject *value = *arguments == NULL ? tw_attribute_of(object, a) : tw_taken_argument(a, *arguments);
-        if (TW_UNLIKELY(value == NULL))
-            return tw_drop_unfilled(c, copy, a);
-        TW_SLOT(copy, a->slot) = value;
-        atomic = atomic && (value == a->fresh || tw_is_atomic(value));
-    }
-    if (!atomic)
-        PyObject_GC_Track(copy);
-    return copy;
-}
-
-/* Allocate an object with empty slots, which the garbage collector does not track yet. */
-static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
-{
-    PyObject *object = tw_unfilled_object(c);
-    for (Py_ssize_t index = 0; object != NULL && index < c->count; index++)
-        TW_SLOT(object, c->attributes[index].slot) = NULL;
     return object;
 }
 
@@ -268,7 +243,7 @@ static TW_MAYBE_UNUSED PyObject *tw_construct(
     if (TW_UNLIKELY(c == NULL || count || init != c->init || ((PyTypeObject *)cls)->tp_new != PyBaseObject_Type.tp_new ||
                     tw_bind_arguments(c, args, names, bound) < 0 || (c->asks && !tw_has_required(c, bound))))
         return tw_construct_usually(cls, args, count, names);
-    return tw_object_of(c, bound);
+    return tw_object_of(c, NULL, bound);
 }
 
 #  define tw_positional_count PyVectorcall_NARGS

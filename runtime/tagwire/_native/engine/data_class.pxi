@@ -27,12 +27,10 @@ cdef extern from "engine/data_class.h":
     void tw_set_construct(PyObject *, tw_construct_call)
     Py_ssize_t tw_positional_count(size_t)
     int tw_bind_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
-    PyObject *tw_object_of(const tw_data_class *, PyObject **)
-    PyObject *tw_empty_object(const tw_data_class *)
+    PyObject *tw_object_of(const tw_data_class *, PyObject *, PyObject **)
     void tw_fill(PyObject *, const tw_attribute *, PyObject *)
     bint tw_fill_none(object, Py_ssize_t, object)
     void tw_settle(const tw_data_class *, PyObject *)
-    PyObject *tw_replaced(const tw_data_class *, PyObject *, PyObject **)
     object tw_attribute_of(PyObject *, const tw_attribute *)
 
 cdef extern from "engine/same.h":
@@ -68,7 +66,7 @@ cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may 
 
 @final
 @no_gc_clear
-cdef class DataClass:
+cdef class DataClass(Owner):
     """The slots of a data class, for access from C.
 
     `goes_by_slots`: whether C may read the slots directly. `copies`: whether C may also create objects. `hides`:
@@ -77,14 +75,12 @@ cdef class DataClass:
 
     cdef tw_data_class c
     cdef PyObject *cls
-    cdef list kept
     cdef bint goes_by_slots, copies, hides, has_unions
 
     def __cinit__(self, cls):
         self.hides = any([row.sensitive or row.required for row in cls.FIELDS])
         self.has_unions = any([row.union for row in cls.FIELDS])
         self.cls = <PyObject *>cls
-        self.kept = []
         try:
             self.learn(cls)
         except (NotNative, TypeError, AttributeError):
@@ -98,30 +94,26 @@ cdef class DataClass:
         cdef object fresh = cls._fresh()
         cdef dict rows = {row.name: row for row in cls.FIELDS}
         cdef set required = {row.name for row in cls.FIELDS if row.required}
-        cdef Block block = Block(len(names) * sizeof(tw_attribute))
-        cdef tw_attribute *attributes = <tw_attribute *>block.at
+        cdef tw_attribute *attributes = <tw_attribute *>self.memory(len(names) * sizeof(tw_attribute))
         cdef Py_ssize_t index
         for index, name in enumerate(names):
             value = getattr(fresh, name)
             parameter = value if name in required or name not in rows else parameter_default(rows[name])
-            shown = f"{name}="
-            self.kept += [name, value, parameter, shown]
             attributes[index].slot = checked_slot(cls, name)
-            attributes[index].name = <PyObject *>name
-            attributes[index].shown = <PyObject *>shown
-            attributes[index].fresh = <PyObject *>value
-            attributes[index].parameter = <PyObject *>parameter
+            attributes[index].name = self.keep(name)
+            attributes[index].shown = self.keep(f"{name}=")
+            attributes[index].fresh = self.keep(value)
+            attributes[index].parameter = self.keep(parameter)
             attributes[index].deleted = <PyObject *>DELETED
             attributes[index].takes = takes(rows.get(name), parameter)
             attributes[index].required = name in required
-        opening = f"{cls.__name__}("
-        self.kept += [block, fresh, opening]
+        self.keep(fresh)
         self.c.factory = class_of(cls)
         self.c.count = len(names)
         self.c.asks = bool(required)
         self.c.atomic = UNTRACKS and self.c.factory.slots_size and all([row.type.lstrip("[]") in WIRE_TYPES for row in cls.FIELDS])
         self.c.attributes = attributes
-        self.c.opening = <PyObject *>opening
+        self.c.opening = self.keep(f"{cls.__name__}(")
         self.goes_by_slots = True
         self.copies = cls.__new__ is object.__new__ and len(names) <= TW_MOST_ATTRIBUTES
         return 0
@@ -132,8 +124,7 @@ cdef class DataClass:
             return False
         if self.has_unions:
             return False  # Python must check that at most one alternative of a union is set
-        self.kept.append(init)
-        self.c.init = <PyObject *>init
+        self.c.init = self.keep(init)
         tw_set_construct(<PyObject *>cls, construct)
         return is_first
 
@@ -191,7 +182,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
     """Compare arrays in Python, because subclasses of tuple or list may override `__iter__` or `__len__`."""
-    return bool(PYTHON_SAME(one, other))
+    return bool(same(one, other))
 
 
 cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject *names) noexcept:
@@ -254,7 +245,7 @@ cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *
     cdef PyObject *bound[128]
     if count or not c.copies or (names != NULL and c.has_unions) or tw_bind_arguments(&c.c, args, names, bound) < 0:
         return call_in_python(PYTHON_REPLACE, struct, args, count, names)
-    return taken(tw_replaced(&c.c, <PyObject *>struct, bound))
+    return taken(tw_object_of(&c.c, <PyObject *>struct, bound))
 
 
 cdef object deep_copy(object struct, object memo):
@@ -266,7 +257,7 @@ cdef object deep_struct(object struct, object memo, int depth):
     cdef Py_ssize_t index
     if not c.copies:
         return PYTHON_DEEP_COPY(struct, memo)
-    copy = taken(tw_empty_object(&c.c))
+    copy = taken(tw_new_object(&c.c.factory, True))
     memo[id(struct)] = copy  # stored before copying the values, because a struct may contain itself
     memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, as `deepcopy` does, so that its id isn't reused
     try:
@@ -333,7 +324,6 @@ cdef object python_method(str name):
 
 cdef str OPENING = "(", CLOSING = ")", LONELY = ",)", COMMA = ", ", ITSELF = "(...)", DEEP_COPY = "__deepcopy__"
 cdef PyTypeObject *DATA_CLASS_TYPE = <PyTypeObject *><PyObject *>DataClass
-cdef object PYTHON_SAME = same
 cdef object PYTHON_EQ = python_method("__eq__")
 cdef object PYTHON_REPR = python_method("__repr__")
 cdef object PYTHON_REPLACE = python_method("replace")

@@ -297,6 +297,5 @@ cdef class Reading:
         self.left = 0
         from tagwire.message.engines import DisagreementError
 
-        for value in self.others:
-            raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start}")
+        next(self.others, None)
         raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start}")

@@ -60,23 +60,18 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write an enum member or an int at `p`; the caller has made room and holds a reference to the value. Return -1 if the
- * value isn't an integer, is out of range for the enum's integer type, or isn't a member of a closed enum. */
-static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
-{
-    int64_t x;
-    if (f->members->closed && (tw_int_of(value, &x) < 0 || tw_find_member(f->members, x) < 0))
-        return -1;
-    return tw_put_fixed(shared, f->element->kind, p, value);
-}
-
+/* Write an enum member or an int. Return -1 if the value isn't an integer, is out of range for the enum's integer type,
+ * or isn't a member of a closed enum. */
 static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_writer *w)
 {
+    int64_t x;
     int failed;
     if (tw_make_room(w, 16) < 0)
         return -1;
     Py_INCREF(value);
-    failed = tw_put_enum(w->shared, f, w->p, value);
+    failed = f->members->closed && (tw_int_of(value, &x) < 0 || tw_find_member(f->members, x) < 0)
+                 ? -1
+                 : tw_put_fixed(w->shared, f->element->kind, w->p, value);
     Py_DECREF(value);
     if (failed == 0)
         w->p += tw_width[f->element->kind];

@@ -59,9 +59,8 @@ cdef class FramedBuilder(Builder):
         return self.scopes[len(self.scopes) - 1]
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
-        cdef Block block = Block(sizeof(tw_struct))
-        cdef tw_struct *s = <tw_struct *>block.at
-        self.kept += [block, layout]
+        cdef tw_struct *s = <tw_struct *>self.memory(sizeof(tw_struct))
+        self.keep(layout)
         if layout.section is not None:
             raise NotNative(f"the engine does not support {layout.name}, because it has tagged fields as well as lengths, counts or checksums")
         s.framed = True

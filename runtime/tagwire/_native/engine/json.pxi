@@ -95,10 +95,9 @@ cdef class JsonPlan(Owner):
         by_name = {item.name: item for item in layout.fields}
         items = tuple([by_name[row.name] for row in layout.cls.FIELDS if row.name in by_name])
         cdef const tw_field *fields = builder.items(items, layout.cls)
-        cdef Block keys = Block(len(items) * sizeof(tw_json_field))
-        cdef tw_json_field *field = <tw_json_field *>keys.at
+        cdef tw_json_field *field = <tw_json_field *>self.memory(len(items) * sizeof(tw_json_field))
         cdef Py_ssize_t index
-        self.kept += [block, keys, builder, layout]
+        self.kept += [block, builder, layout]
         for index, item in enumerate(items):
             self.field(builder, &field[index], &fields[index], item)
         result.cls = <PyTypeObject *><PyObject *>layout.cls
@@ -130,15 +129,15 @@ cdef class JsonPlan(Owner):
         if not c.copies or c.has_unions:
             raise NotNative(f"the engine can't read {cls.__name__} from JSON, because only Python code can create such objects")
         block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
-        cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
+        cdef tw_json_row *rows = <tw_json_row *>self.memory(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *reading = <tw_json_reading *>block.at
         cdef Py_ssize_t index
-        self.kept += [block, rows, cls]
+        self.kept += [block, cls]
         reading.c = &c.c
         reading.count = len(cls.FIELDS)
-        reading.rows = <tw_json_row *>rows.at
+        reading.rows = rows
         for index, row in enumerate(cls.FIELDS):
-            self.row(&(<tw_json_row *>rows.at)[index], cls, row, version)
+            self.row(&rows[index], cls, row, version)
         return reading
 
     cdef int row(self, tw_json_row *result, object cls, object row, object version) except -1:
@@ -159,7 +158,7 @@ cdef class JsonPlan(Owner):
         wire = row.wire
         if wire.is_enum:
             result.kind, result.number = TW_ENUM, kind_of(wire.base)
-            result.members = members_of(self.kept, wire)
+            result.members = members_of(self, wire)
             return 0
         result.kind = kind_of(wire)
         result.longest = wire.width if result.kind == TW_BLOCK else wire.longest if result.kind == TW_STRING else 0

@@ -54,7 +54,7 @@ struct tw_json_reading {
  * `is_valid` is 0, only release them and return NULL. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **bound, int is_valid)
 {
-    PyObject *object = is_valid ? tw_object_of(c, bound) : NULL;
+    PyObject *object = is_valid ? tw_object_of(c, NULL, bound) : NULL;
     for (Py_ssize_t index = 0; index < c->count; index++)
         Py_XDECREF(bound[index]);
     return object;

@@ -128,23 +128,12 @@ static int tw_json_code(tw_json_reader *t, uint32_t *code)
 
 static uint8_t *tw_json_put_code(uint8_t *out, uint32_t code)
 {
-    if (code < 0x80) {
-        *out++ = (uint8_t)code;
-        return out;
-    }
-    if (code >= 0x10000) {
-        *out++ = (uint8_t)(0xF0 | code >> 18);
-        *out++ = (uint8_t)(0x80 | (code >> 12 & 0x3F));
-    } else if (code >= 0x800)
-        *out++ = (uint8_t)(0xE0 | code >> 12);
-    else {
-        *out++ = (uint8_t)(0xC0 | code >> 6);
-        *out++ = (uint8_t)(0x80 | (code & 0x3F));
-        return out;
-    }
-    *out++ = (uint8_t)(0x80 | (code >> 6 & 0x3F));
-    *out++ = (uint8_t)(0x80 | (code & 0x3F));
-    return out;
+    static const uint8_t first_bits[] = {0, 0xC0, 0xE0, 0xF0};
+    int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+    for (int index = more; index > 0; index--, code >>= 6)
+        out[index] = (uint8_t)(0x80 | (code & 0x3F));
+    out[0] = (uint8_t)(first_bits[more] | code);
+    return out + more + 1;
 }
 
 /* Unescape the string at t->p into `out`. Stop at the closing quote. Return the end of the output, or NULL if the

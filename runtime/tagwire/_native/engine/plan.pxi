@@ -23,7 +23,7 @@ cdef class Builder(PlanBuilder):
     cdef dict structs
     cdef dict templates
     cdef dict slots
-    cdef list types  # (name, type) pairs of all fields and element types, indexed by tw_field.number
+    cdef list span_types  # (name, type) pairs of all fields and element types, indexed by tw_field.number
     cdef bint framed
 
     def __cinit__(self, Shared shared):
@@ -32,7 +32,7 @@ cdef class Builder(PlanBuilder):
         self.structs = {}
         self.templates = {}
         self.slots = {}
-        self.types = []
+        self.span_types = []
 
     cdef Py_ssize_t slot(self, object cls, str name) except -1:
         known = self.slots.get((cls, name))
@@ -81,8 +81,8 @@ cdef class Builder(PlanBuilder):
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
         """Assign a number, for traces, to a field or element type."""
-        field.number = len(self.types)
-        self.types.append((None if field.name == NULL else <object>field.name, type))
+        field.number = len(self.span_types)
+        self.span_types.append((None if field.name == NULL else <object>field.name, type))
         return 0
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
@@ -122,7 +122,7 @@ cdef class Builder(PlanBuilder):
             field.kind = TW_ENUM
             field.element = <tw_field *>self.memory(sizeof(tw_field))
             (<tw_field *>field.element).kind = kind_of(wire.base)
-            field.members = members_of(self.kept, wire)
+            field.members = members_of(self, wire)
             return 0
         field.kind = kind_of(wire)
         if field.kind == TW_UUID:
@@ -195,29 +195,23 @@ cdef bint is_atomic_field(const tw_field *field):
     return field.kind not in (TW_ENUM, TW_STRUCT)
 
 
-cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Convert an enum's members to a C struct. Append the objects that own its memory to `kept`."""
+cdef const tw_enum *members_of(Owner owner, object wire) except NULL:
+    """Convert an enum's members to a C struct, which `owner` owns."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}; the engine supports only enums whose numbers fit in 63 bits")
     members = sorted(wire.enum)
-    cdef Block block = Block(sizeof(tw_enum))
-    cdef Block numbers = Block(len(members) * sizeof(int64_t))
-    cdef Block objects = Block(len(members) * sizeof(void *))
-    cdef Block names = Block(len(members) * sizeof(void *))
-    cdef tw_enum *result = <tw_enum *>block.at
+    cdef int64_t *numbers = <int64_t *>owner.memory(len(members) * sizeof(int64_t))
+    cdef PyObject **objects = <PyObject **>owner.memory(len(members) * sizeof(void *))
+    cdef PyObject **names = <PyObject **>owner.memory(len(members) * sizeof(void *))
+    cdef tw_enum *result = <tw_enum *>owner.memory(sizeof(tw_enum))
     cdef Py_ssize_t index
-    kept += [block, numbers, objects, names, members, wire.numbers]
     for index, member in enumerate(members):
-        text = member.text
-        kept.append(text)
-        (<int64_t *>numbers.at)[index] = int(member)
-        (<PyObject **>objects.at)[index] = <PyObject *>member
-        (<PyObject **>names.at)[index] = <PyObject *>text
+        numbers[index] = int(member)
+        objects[index] = owner.keep(member)
+        names[index] = owner.keep(member.text)
     result.count = len(members)
-    result.numbers = <int64_t *>numbers.at
-    result.members = <PyObject **>objects.at
-    result.names = <PyObject **>names.at
-    result.by_name = <PyObject *>wire.numbers
+    result.numbers, result.members, result.names = numbers, objects, names
+    result.by_name = owner.keep(wire.numbers)
     result.closed = wire.is_closed
     return result
 

@@ -34,19 +34,11 @@ cdef const tw_rules *rules_of(Builder builder, object layout) except? NULL:
     for index, field in enumerate(arrays):
         keyed[index].slot = builder.slot(layout.cls, field.name)
         keyed[index].keys = builder.keep(field.type.unique)
-    rules.unions_count = len(layout.unions)
-    rules.keyed_count = len(arrays)
-    rules.unions = unions
-    rules.keyed = keyed
+    rules.unions, rules.unions_count = unions, len(layout.unions)
+    rules.keyed, rules.keyed_count = keyed, len(arrays)
     return rules
 
 
 cdef public int has_twins "tw_has_twins"(object array, tuple keys) except -1:
-    cdef set seen = set()
-    cdef Py_ssize_t count = 0
-    first = keys[0]
-    for element in tuple(array):
-        key = getattr(element, first) if len(keys) == 1 else tuple([getattr(element, name) for name in keys])
-        seen.add(key)
-        count += 1
-    return len(seen) != count
+    found = [tuple([getattr(element, name) for name in keys]) for element in tuple(array)]
+    return len(set(found)) != len(found)

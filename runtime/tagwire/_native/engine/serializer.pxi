@@ -27,7 +27,11 @@ cdef class Plan:
     cdef list kept
     cdef object source
     cdef int64_t depth
-    cdef list types
+    cdef readonly list span_types
+    """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h).
+
+    The name of array elements is None.
+    """
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
     """Whether only the layout interpreter can locate errors, because structs have unions or unique keys."""
@@ -47,7 +51,7 @@ cdef class Plan:
         self.root = builder.struct(layout.root)
         self.shared = &SHARED.c
         self.kept = builder.kept
-        self.types = builder.types
+        self.span_types = builder.span_types
         self.source = layout
         self.depth = depth
         self.MESSAGE = layout.root.cls
@@ -177,14 +181,6 @@ cdef class Plan:
         return Walk(self, data, offset, whole, limits, rows, first_kind)
 
     @property
-    def span_types(self):
-        """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h).
-
-        The name of array elements is None.
-        """
-        return self.types
-
-    @property
     def span_kinds(self):
         """The span kinds that `tagwire.explain.trace` has made from `span_types`, or None before the first trace."""
         return self.kinds
@@ -197,13 +193,14 @@ cdef class Plan:
 
     def encode(self, message):
         """Encode a message; see `Message.encode`."""
-        return self.write(message)
+        return self.write(message, False)
 
     def encoded_size(self, message):
         """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
         return self.measure(message)
 
-    cdef object write(self, object message):
+    cdef object write(self, object message, bint counting):
+        """Encode a message. If `counting` is true, return only the number of bytes."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -211,51 +208,30 @@ cdef class Plan:
         if self.framed:
             start_registers(known)
             w.known = known
-        w.expected = self.last_size
+        w.counting = counting
+        w.expected = 0 if counting else self.last_size
         if tw_write_object(self.root, <PyObject *>message, &w) == 0:
+            if counting:
+                tw_discard(&w)
+                return tw_written(&w)
             self.last_size = (w.p - w.start) + SLACK
             return taken(tw_finish(&w))
         tw_discard(&w)
         rejected_value()
-        from tagwire.interpreter.writer import encode
+        from tagwire.interpreter.writer import encode, encoded_size
+        from tagwire.message.engines import DisagreementError
 
-        data = encode(self.source, message)
+        result = encoded_size(self.source, message) if counting else encode(self.source, message)
         if w.unsure:
-            return data
-        raise self.disagreement(message)
+            return result
+        raise DisagreementError(self.source, f"a {type(message).__name__}")
 
     cdef object measure(self, object message):
         cdef int64_t size = -1 if self.framed or self.has_rules else tw_measure_message(self.root, <PyObject *>message, self.shared)
         if size >= 0:
             return size
         rejected_value()
-        return self.count(message)
-
-    cdef object count(self, object message):
-        """Compute a message's size by a dry run of encoding, in C or in the layout interpreter."""
-        cdef tw_writer w
-        cdef uint8_t stack[STACK]
-        cdef int64_t known[TW_REGISTERS]
-        start_writing(&w, stack, self.shared)
-        start_registers(known)
-        w.known = known
-        w.counting = True
-        if tw_write_object(self.root, <PyObject *>message, &w) == 0:
-            tw_discard(&w)
-            return tw_written(&w)
-        tw_discard(&w)
-        rejected_value()
-        from tagwire.interpreter.writer import encoded_size
-
-        size = encoded_size(self.source, message)
-        if w.unsure:
-            return size
-        raise self.disagreement(message)
-
-    cdef object disagreement(self, object message):
-        from tagwire.message.engines import DisagreementError
-
-        return DisagreementError(self.source, f"a {type(message).__name__}")
+        return self.write(message, True)
 
 
 @final

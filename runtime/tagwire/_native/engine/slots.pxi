@@ -48,8 +48,9 @@ cdef int check_class(object cls) except -1:
     return 0
 
 
-cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
-    """Raise NotNative if objects of this class don't store the attribute `name` at the offset `slot`."""
+cdef Py_ssize_t checked_slot(object cls, str name) except -1:
+    """Return `slot_of(cls, name)`. Raise NotNative if objects of this class don't store the attribute at that offset."""
+    cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
@@ -59,7 +60,7 @@ cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
     setattr(probe, name, mark)
     if TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
         raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is not at its declared offset")
-    return 0
+    return slot
 
 
 cdef inline object slot_value(object holder, Py_ssize_t slot):
@@ -70,12 +71,6 @@ cdef inline object slot_value(object holder, Py_ssize_t slot):
     found = <object>value
     tw_release(&value)
     return found
-
-
-cdef Py_ssize_t checked_slot(object cls, str name) except -1:
-    cdef Py_ssize_t slot = slot_of(cls, name)
-    check_slot(cls, name, slot)
-    return slot
 
 
 cdef allocfunc allocator(object cls) except NULL:
@@ -120,7 +115,8 @@ cdef class Shared:
             return 0
         from uuid import UUID, SafeUUID
 
-        check_uuid_class(UUID)
+        if UUID.__itemsize__ or not UUID.__flags__ & HAS_GC:
+            raise NotNative("uuid.UUID has an unsupported memory layout")
         self.c.uuid_int_slot = checked_uuid_slot(UUID, "int")
         self.c.uuid_safety_slot = checked_uuid_slot(UUID, "is_safe")
         self.kept += [UUID, SafeUUID.unknown]
@@ -139,12 +135,6 @@ cdef bint can_move_views() except -1:
     moved[0] = 0x61
     facts = (bytes(moved), len(moved), moved.nbytes, moved.shape, moved.strides, moved.contiguous, moved.obj is whole.obj)
     return facts == (b"a456", 4, 4, (4,), (1,), True, True) and bytes(whole) == b"012a456789"
-
-
-cdef int check_uuid_class(object cls) except -1:
-    if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
-        raise NotNative("uuid.UUID has an unsupported memory layout")
-    return 0
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:

@@ -100,6 +100,4 @@ static inline int tw_close_span(tw_spans *s, int64_t span, int64_t value, const 
     return 0;
 }
 
-static inline void tw_forget_spans(tw_spans *s, int64_t span) { s->count = span; }
-
 #endif

@@ -48,7 +48,7 @@ static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
     return s->has_row && TW_TUPLE_SIZE(x->appended) > 0;
 }
 
-static int tw_next_row(tw_splice *x)
+static void tw_next_row(tw_splice *x)
 {
     PyObject *old = PyList_GetItem(x->rows, x->row), *new = PyList_GetItem(x->changed, x->row);
     Py_ssize_t width = TW_TUPLE_SIZE(old);
@@ -57,7 +57,6 @@ static int tw_next_row(tw_splice *x)
         x->old[column] = TW_TUPLE_GET(old, column);
         x->new[column] = TW_TUPLE_GET(new, column);
     }
-    return 0;
 }
 
 /* Return whether a value still equals its old bytes. Values that contain structs need this check, because the user's
@@ -132,7 +131,10 @@ static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64
                 return -1;
             x->copied = *end;
             x->mark = x->marks + next;
-        } else if (tw_next_row(x) < 0 || tw_splice_element(s, x) < 0)
+            continue;
+        }
+        tw_next_row(x);
+        if (tw_splice_element(s, x) < 0)
             return -1;
     }
     return 0;
@@ -258,7 +260,9 @@ static TW_MAYBE_UNUSED int tw_splice_message(const tw_choice *root, tw_splice *x
     x->mark = x->marks;
     x->row = 0;
     x->copied = 0;
-    if ((whole && tw_next_row(x) < 0) || tw_splice_struct(root, x) < 0)
+    if (whole)
+        tw_next_row(x);
+    if (tw_splice_struct(root, x) < 0)
         return -1;
     return tw_copy_to(x, x->size);
 }

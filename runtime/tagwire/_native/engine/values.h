@@ -81,7 +81,7 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
 static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
-    if (tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32))
+    if (tw_read_bits(f, r, &x) < 0)
         return NULL;
     if (f->zigzag == TW_UNSIGNED)
         return PyLong_FromUnsignedLongLong(x);
@@ -137,16 +137,10 @@ static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t si
 
 static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 {
-    int64_t size = tw_read_length(r, f->length);
-    const uint8_t *p = r->p;
-    if (TW_UNLIKELY(size < 0)) {
-        if (size != TW_NULL || !f->nullable)
-            return NULL;
-        Py_RETURN_NONE;
-    }
-    if (TW_UNLIKELY(size > f->longest || size > r->end - p))
-        return NULL;
-    r->p += size;
+    const uint8_t *p;
+    int64_t size = tw_pass_sized(f, r, &p);
+    if (TW_UNLIKELY(size < 0))
+        return size == TW_NULL ? Py_NewRef(Py_None) : NULL;
     if (f->kind == TW_STRING)
         return tw_new_string(r, p, (Py_ssize_t)size);
     if (r->views != NULL)
@@ -197,38 +191,21 @@ static int tw_put_uint64(uint8_t *p, PyObject *value)
     return 0;
 }
 
-static int tw_put_float(uint8_t *p, PyObject *value)
+/* Write a number as a float of this kind. Return -1 if the value isn't a number, or is a finite number that is too large
+ * for a float32. */
+static int tw_put_float(int kind, uint8_t *p, PyObject *value)
 {
     double number = PyFloat_AsDouble(value);
-    uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
         PyErr_Clear(); /* the value can't be converted to a float; Python's `struct` rejects it, too */
         return -1;
     }
-    memcpy(&bits, &number, 8);
-    tw_put64(p, bits);
-    return 0;
-}
-
-/* Write a number as a float of four bytes. Return -1 if the value isn't a number, or is a finite number that is too
- * large for a float32. */
-static int tw_put_float32(uint8_t *p, PyObject *value)
-{
-    double number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return -1;
-    }
+    if (kind == TW_FLOAT64)
+        return tw_put_float64(p, number);
     if (!tw_fits_float32(number))
         return -1;
 #ifdef Py_LIMITED_API
-    {
-        float narrow = (float)number;
-        uint32_t bits;
-        memcpy(&bits, &narrow, 4);
-        tw_put32(p, bits);
-        return 0;
-    }
+    return tw_put_float32(p, (float)number);
 #else
     return PyFloat_Pack4(number, (char *)p, 0);
 #endif
@@ -275,9 +252,8 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     case TW_UINT64:
         return tw_put_uint64(p, value);
     case TW_FLOAT32:
-        return tw_put_float32(p, value);
     case TW_FLOAT64:
-        return tw_put_float(p, value);
+        return tw_put_float(kind, p, value);
     case TW_UUID:
         return tw_put_uuid(shared, p, value);
     }

@@ -44,7 +44,7 @@ static TW_RARE int tw_reject(tw_walk *w, int stage, const uint8_t *from, int64_t
 {
     w->stage = stage;
     w->r.p = from;
-    tw_forget_spans(&w->spans, span);
+    w->spans.count = span;
     return -1;
 }
 
@@ -256,35 +256,20 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Fast path, used if no spans are recorded: read through the elements of an array of non-nullable structs. The caller
- * has checked the depth limit. */
-static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
-{
-    w->depth--;
-    for (int64_t index = 0; index < count; index++)
-        if (TW_UNLIKELY(tw_walk_struct(e->child, w) < 0))
-            return tw_in_element(w, index);
-    w->depth++;
-    return 0;
-}
-
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
-    Py_ssize_t unseen = tw_width_unseen(e);
-    /* The array's span describes fixed-width elements (spans.h). */
-    if (unseen) {
+    int64_t unseen = e->kind == TW_BLOCK ? e->longest : tw_width_unseen(e);
+    /* A fast path for non-nullable structs, used if no spans are recorded. */
+    int direct = e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && w->spans.rows == NULL && w->depth > 0;
+    if (unseen) { /* the array's span describes fixed-width elements (spans.h) */
         w->r.p += count * unseen;
         return 0;
     }
-    if (e->kind == TW_BLOCK) {
-        w->r.p += count * e->longest;
-        return 0;
-    }
-    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && w->spans.rows == NULL && w->depth > 0)
-        return tw_walk_structs(e, w, count);
+    w->depth -= direct;
     for (int64_t index = 0; index < count; index++)
-        if (TW_UNLIKELY(tw_walk_value(e, w, TW_ELEMENT, index) < 0))
+        if (TW_UNLIKELY((direct ? tw_walk_struct(e->child, w) : tw_walk_value(e, w, TW_ELEMENT, index)) < 0))
             return tw_in_element(w, index);
+    w->depth += direct;
     return 0;
 }
 
@@ -309,25 +294,15 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
 {
-    int64_t size = tw_read_length(r, f->length);
-    const uint8_t *p = r->p;
-    if (TW_UNLIKELY(size < 0))
-        return size == TW_NULL && f->nullable ? 0 : -1;
-    if (TW_UNLIKELY(size > f->longest || size > r->end - p))
-        return -1;
-    r->p += size;
-    return f->kind != TW_STRING || tw_is_utf8(p, size) ? 0 : -1;
-}
-
-static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
-{
-    uint64_t x;
-    return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
+    const uint8_t *p;
+    int64_t size = tw_pass_sized(f, r, &p);
+    return size == TW_INVALID || (size > 0 && f->kind == TW_STRING && !tw_is_utf8(p, size)) ? -1 : 0;
 }
 
 static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];
+    uint64_t bits;
     if (width) {
         if (TW_UNLIKELY(r->end - r->p < width || (f->kind == TW_BOOL && *r->p > 1)))
             return -1;
@@ -346,7 +321,7 @@ static int tw_walk_leaf(const tw_field *f, tw_reader *r)
     }
     if (f->kind == TW_ENUM)
         return tw_pass_enum(f, r);
-    return f->kind == TW_VARINT ? tw_walk_varint(f, r) : tw_walk_sized(f, r);
+    return f->kind == TW_VARINT ? tw_read_bits(f, r, &bits) : tw_walk_sized(f, r);
 }
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
@@ -376,8 +351,7 @@ static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, in
     tw_note_span(&w->spans, span, 1);
     if (tw_walk_struct(root, w) < 0)
         return tw_in_span(w, span);
-    if (tw_close_span(&w->spans, span, 1, w->r.p) < 0)
-        return -1;
+    tw_close_span(&w->spans, span, 1, w->r.p);
     return whole && w->r.p != w->r.end ? tw_reject(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
 }
 

@@ -37,6 +37,20 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
     tw_put32(p, (uint32_t)(x >> 32));
     tw_put32(p + 4, (uint32_t)x);
 }
+static inline int tw_put_float64(uint8_t *p, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, 8);
+    tw_put64(p, bits);
+    return 0;
+}
+static inline int tw_put_float32(uint8_t *p, float number)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, 4);
+    tw_put32(p, bits);
+    return 0;
+}
 
 static inline int tw_fits(int kind, int64_t x)
 {
@@ -217,6 +231,26 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_INVALID : n;
 }
 
+/* Skip a string or bytes value and the length before it. Set `data` to the start of the value. Return its size, TW_NULL
+ * for null, or TW_INVALID. */
+static inline int64_t tw_pass_sized(const tw_field *f, tw_reader *r, const uint8_t **data)
+{
+    int64_t size = tw_read_length(r, f->length);
+    *data = r->p;
+    if (TW_UNLIKELY(size < 0))
+        return size == TW_NULL && f->nullable ? TW_NULL : TW_INVALID;
+    if (TW_UNLIKELY(size > f->longest || size > r->end - r->p))
+        return TW_INVALID;
+    r->p += size;
+    return size;
+}
+
+/* Read the varint of a field. Return 0, or -1 if it is invalid or has too many bits. */
+static inline int tw_read_bits(const tw_field *f, tw_reader *r, uint64_t *bits)
+{
+    return tw_read_varint(r, f->bits == 32 ? 5 : 10, bits) < 0 || (f->bits == 32 && *bits >> 32) ? -1 : 0;
+}
+
 /* Read the marker byte of a nullable value, if there is one. Return 1 if a value follows, 0 for null, or -1 for an
  * error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
@@ -304,19 +338,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     }
 }
 
-static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
-{
-    switch (code) {
-    case TW_LENGTH_INT16:
-        tw_put16(p, 0xFFFF);
-        return p + 2;
-    case TW_LENGTH_INT32:
-        tw_put32(p, 0xFFFFFFFF);
-        return p + 4;
-    default:
-        *p = code != TW_COMPACT; /* null is 0 as a compact length, and 1 as a zig-zag varint (the number -1) */
-        return p + 1;
-    }
-}
+/* Write the length that means null. TW_LENGTH_UVARINT and TW_NO_LENGTH have none, so such fields aren't nullable. */
+static inline uint8_t *tw_put_null_length(uint8_t *p, int code) { return tw_put_length(p, code, TW_NULL); }
 
 #endif

@@ -14,28 +14,7 @@ from cython cimport final
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 
-from records.declarations cimport (
-    TW_CRC32C_POLYNOMIAL,
-    TW_SUM_BLOCK,
-    tw_append_rows,
-    tw_batch,
-    tw_arrow_column,
-    tw_extended,
-    tw_facts_of,
-    tw_common_text,
-    tw_output,
-    tw_prepare_rows,
-    tw_prepare_sums,
-    tw_reserve_output,
-    tw_rows,
-    tw_run,
-    tw_sum_between,
-    tw_sums,
-    tw_take_records,
-    tw_totals,
-    tw_totals_of,
-    tw_write_lines,
-)
+from records.declarations cimport *
 
 __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 
@@ -45,8 +24,20 @@ cdef enum:
     LINE = 160  # the estimated length of a line, not counting the key, value, headers and common text
 
 
+cdef class Held:
+    """A reference to a buffer, which can't be freed or resized as long as this object exists."""
+
+    cdef Py_buffer buffer
+
+    def __cinit__(self, data, *_):
+        PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.buffer)
+
+
 @final
-cdef class Source:
+cdef class Source(Held):
     """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
@@ -54,11 +45,9 @@ cdef class Source:
     records have no attributes byte. Raises ValueError for positions outside the buffer.
     """
 
-    cdef Py_buffer buffer
     cdef tw_batch batch
 
     def __cinit__(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes=True):
-        PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
         if not 0 <= pos <= end <= self.buffer.len or not 0 <= count <= end - pos:
             raise ValueError(f"invalid range: {count} records in bytes {pos} to {end} of an input of {self.buffer.len} bytes")
         self.batch.p = <const uint8_t *>self.buffer.buf + pos
@@ -66,9 +55,6 @@ cdef class Source:
         self.batch.left = count
         self.batch.base_offset, self.batch.base_timestamp, self.batch.is_appended = bases
         self.batch.has_attributes = has_attributes
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.buffer)
 
     cdef int64_t pos(self):
         return self.batch.p - <const uint8_t *>self.buffer.buf
@@ -233,19 +219,6 @@ cdef class Rows:
         if (<Held>view).buffer.len < least:
             raise ValueError(f"expected a buffer of at least {least} bytes, got {(<Held>view).buffer.len}")
         return <const uint8_t *>(<Held>view).buffer.buf
-
-
-@final
-cdef class Held:
-    """A reference to a buffer, which can't be freed or resized as long as this object exists."""
-
-    cdef Py_buffer buffer
-
-    def __cinit__(self, data):
-        PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.buffer)
 
 
 @final

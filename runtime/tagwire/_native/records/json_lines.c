@@ -41,34 +41,21 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
-/* Write the next record as a JSON line, remove it from `batch`, and return 1. Return 0 and write nothing if memory has
- * run out, or if C can't convert the record. */
-static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
+/* Write a record as a JSON line. Return the end of the output, or NULL if the record is invalid. */
+static inline char *tw_put_json_line(
+    char *out, const tw_magic2_record *record, int64_t offset, int64_t timestamp, tw_common_text common)
 {
-    tw_magic2_record record;
-    int64_t offset, timestamp;
-    char *out;
-    if (!tw_next_record(batch, &record, &offset, &timestamp))
-        return 0;
-    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
-                                   (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size))))
-        return 0;
-    out = (char *)to->data + to->size;
     memcpy(out, common.data, common.size);
     out = tw_put_digits(TW_LETTERS(out + common.size, ", \"offset\": "), offset);
     out = tw_put_digits(TW_LETTERS(out, ", \"timestamp\": "), timestamp);
-    out = tw_put_line_bytes(TW_LETTERS(out, ", \"key\": "), record.key, record.key_size);
-    out = tw_put_line_bytes(TW_LETTERS(out, ", \"value\": "), record.value, record.value_size);
-    out = tw_put_line_headers(TW_LETTERS(out, ", \"headers\": "), record.headers);
+    out = tw_put_line_bytes(TW_LETTERS(out, ", \"key\": "), record->key, record->key_size);
+    out = tw_put_line_bytes(TW_LETTERS(out, ", \"value\": "), record->value, record->value_size);
+    out = tw_put_line_headers(TW_LETTERS(out, ", \"headers\": "), record->headers);
     if (out == NULL)
-        return 0;
-    out = tw_put_truth(TW_LETTERS(out, ", \"hasHeaders\": "), record.headers.count > 0);
-    out = tw_put_truth(TW_LETTERS(out, ", \"isTombstone\": "), record.value_size < 0);
-    out = TW_LETTERS(out, "}\n");
-    to->size = (size_t)(out - (char *)to->data);
-    batch->p = record.end;
-    batch->left--;
-    return 1;
+        return NULL;
+    out = tw_put_truth(TW_LETTERS(out, ", \"hasHeaders\": "), record->headers.count > 0);
+    out = tw_put_truth(TW_LETTERS(out, ", \"isTombstone\": "), record->value_size < 0);
+    return TW_LETTERS(out, "}\n");
 }
 
 /* Write a key or value as text, or as hex in angle brackets if it contains control characters. Return the end of the
@@ -117,43 +104,56 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* Write the next record as tab-separated text: offset, timestamp, key, value, headers and attributes. Return 1,
- * or 0 if Python must write the line (see tw_write_line). */
-static int tw_write_text_line(tw_output *to, tw_batch *batch, tw_common_text common)
+/* Write a record as tab-separated text: offset, timestamp, key, value, headers and attributes. Return the end of the
+ * output, or NULL if Python must write the line. */
+static inline char *tw_put_text_line(
+    char *out, const tw_magic2_record *record, int64_t offset, int64_t timestamp, tw_common_text common)
 {
-    tw_magic2_record record;
-    int64_t offset, timestamp;
-    char *out;
-    size_t size;
-    if (!tw_next_record(batch, &record, &offset, &timestamp))
-        return 0;
-    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
-                                   2 * (size_t)(record.end - batch->p)))
-        return 0;
-    out = tw_put_digits((char *)to->data + to->size, offset);
+    size_t size = common.size;
+    out = tw_put_digits(out, offset);
     *out++ = '\t';
     out = tw_put_digits(out, timestamp);
     *out++ = '\t';
-    if ((out = tw_put_text_cell(out, record.key, record.key_size)) == NULL)
-        return 0;
+    if ((out = tw_put_text_cell(out, record->key, record->key_size)) == NULL)
+        return NULL;
     *out++ = '\t';
-    if ((out = tw_put_text_cell(out, record.value, record.value_size)) == NULL)
-        return 0;
+    if ((out = tw_put_text_cell(out, record->value, record->value_size)) == NULL)
+        return NULL;
     *out++ = '\t';
-    if ((out = tw_put_text_headers(out, record.headers)) == NULL)
-        return 0;
+    if ((out = tw_put_text_headers(out, record->headers)) == NULL)
+        return NULL;
     *out++ = '\t';
     memcpy(out, common.data, common.size);
     out += common.size;
-    size = common.size;
-    if (record.headers.count > 0) {
+    if (record->headers.count > 0)
         out = size++ ? TW_LETTERS(out, ", has headers") : TW_LETTERS(out, "has headers");
-    }
-    if (record.value_size < 0)
+    if (record->value_size < 0)
         out = size ? TW_LETTERS(out, ", tombstone") : TW_LETTERS(out, "tombstone");
     while (out[-1] == '\t')
         out--;
     *out++ = '\n';
+    return out;
+}
+
+/* Write the next record as a line, remove it from `batch`, and return 1. Return 0 and write nothing if memory has run
+ * out, or if C can't convert the record. */
+static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
+{
+    tw_magic2_record record;
+    int64_t offset, timestamp;
+    size_t room;
+    char *out;
+    if (!tw_next_record(batch, &record, &offset, &timestamp))
+        return 0;
+    room = common.is_text ? 2 * (size_t)(record.end - batch->p)
+                          : (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size));
+    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + tw_headers_room(record.headers) + room))
+        return 0;
+    out = (char *)to->data + to->size;
+    out = common.is_text ? tw_put_text_line(out, &record, offset, timestamp, common)
+                         : tw_put_json_line(out, &record, offset, timestamp, common);
+    if (out == NULL)
+        return 0;
     to->size = (size_t)(out - (char *)to->data);
     batch->p = record.end;
     batch->left--;
@@ -163,6 +163,6 @@ static int tw_write_text_line(tw_output *to, tw_batch *batch, tw_common_text com
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_common_text common, size_t most)
 {
     while (batch->left > 0 && out->size < most)
-        if (!(common.is_text ? tw_write_text_line(out, batch, common) : tw_write_line(out, batch, common)))
+        if (!tw_write_line(out, batch, common))
             return;
 }

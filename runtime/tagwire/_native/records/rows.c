@@ -49,15 +49,6 @@ static int64_t tw_headers_width(const tw_rows *rows, int64_t start, int64_t stop
     return size;
 }
 
-static uint8_t *tw_put_arrow_bytes(uint8_t *p, const uint8_t *data, int64_t size)
-{
-    p = tw_put_varint(p, tw_to_zigzag(size));
-    if (size <= 0)
-        return p;
-    memcpy(p, data, (size_t)size);
-    return p + size;
-}
-
 /* Return a row's timestamp in milliseconds, rounded down, or -1 for null. */
 static int64_t tw_timestamp_at(const tw_arrow_column *column, int64_t row)
 {
@@ -73,7 +64,11 @@ static uint8_t *tw_put_column(uint8_t *p, const tw_arrow_column *column, int64_t
 {
     const uint8_t *data = NULL;
     int64_t size = tw_arrow_bytes_at(column, row, &data);
-    return tw_put_arrow_bytes(p, data, size);
+    p = tw_put_varint(p, tw_to_zigzag(size));
+    if (size <= 0)
+        return p;
+    memcpy(p, data, (size_t)size);
+    return p + size;
 }
 
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records)
