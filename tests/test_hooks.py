@@ -184,7 +184,6 @@ class TestThroughPreCommit:
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_ignored_by_git(self, repository: Repository) -> None:
-        """The hook must pass if the generated modules are in .gitignore."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
         assert "Passed" in repository.hook("tagwire-check")

@@ -162,25 +162,6 @@ def test_a_bare_value_has_every_mandatory_field_with_its_default() -> None:
     assert bare_value(draft("FooRequest"), 9) == {"filters": [], "newest": True}
     assert bare_value(draft("FooRequest"), 1) == {"filters": []}
     assert bare_value(KAFKA["FetchSnapshotRequest"], 0).keys() == {"replicaId", "maxBytes", "topics"}
-    struct = {
-        "name": "Holder",
-        "validVersions": "0",
-        "flexibleVersions": "0+",
-        "fields": [
-            {"name": "Inner", "type": "Pair", "versions": "0+"},
-            {"name": "Lost", "type": "Pair", "versions": "0+", "nullableVersions": "0+", "default": "null"},
-            {"name": "Tagged", "type": "int8", "versions": "0+", "taggedVersions": "0+", "tag": 0},
-        ],
-        "commonStructs": [
-            {
-                "name": "Pair",
-                "versions": "0+",
-                "fields": [{"name": "Left", "type": "int8", "versions": "0+", "default": "7"}],
-            }
-        ],
-    }
-    assert bare_value(struct, 0) == {"inner": {"left": 7}, "lost": None}
-    assert encode(struct, 0, bare_value(struct, 0)) == encode(struct, 0, {}) == b"\x07\x00\xff\x00"
 
 
 def test_value_without_fields_encodes_like_an_empty_one() -> None:

@@ -165,14 +165,12 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_strings_that_are_not_utf8() -> None:
-    """Check that invalid UTF-8 in a string array is rejected."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
 def test_limit_of_int32_offsets() -> None:
-    """Check the limit on int32 offsets, lowered for this test."""
     decoder = new_decoder()
     decoder.most = 20
     assert len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2

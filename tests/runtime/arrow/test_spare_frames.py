@@ -64,16 +64,6 @@ def addresses(array: Any) -> list[int]:
     return [buffer.address for buffer in array.buffers() if buffer is not None and buffer.size]
 
 
-def test_frame_is_reused() -> None:
-    data, decoder = rows(Random(1), ROWS), decoder_with(1 << 24)
-    first = decoded(decoder, data)
-    before, expected = addresses(first), first.to_pylist()
-    del first
-    again = decoded(decoder, data)
-    assert addresses(again) == before
-    assert again.to_pylist() == expected
-
-
 @pytest.mark.parametrize("held", ["array", "child", "capsule"])
 def test_frames_in_use_are_not_reused(held: str) -> None:
     data, decoder = rows(Random(2), ROWS), decoder_with(1 << 24)

@@ -1,5 +1,4 @@
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,35 +23,6 @@ DATA = MESSAGE.encode(2)
 
 def owned(seen: Trace) -> int:
     return sum(node.header_length + node.trailer_length for node in seen.root.walk())
-
-
-def nodes(seen: Trace) -> list[tuple[str, str, int, int, Any]]:
-    return [(node.path, node.type, node.offset, node.length, node.value) for node in seen.root.walk()]
-
-
-def test_every_field_with_its_place() -> None:
-    seen = trace(PollRequest, DATA, 2)
-    assert nodes(seen)[:9] == [
-        ("", "PollRequest v2", 0, len(DATA), True),
-        ("topics", "nullable compact []PollTopic", 0, 29, 1),
-        ("topics[0]", "PollTopic", 1, 28, True),
-        ("topics[0].name", "compact string", 1, 3, "ab"),
-        ("topics[0].topic_id", "uuid", 4, 16, MESSAGE.topics[0].topic_id if MESSAGE.topics else None),
-        ("topics[0].partitions", "compact []int32", 20, 5, 1),
-        ("topics[0].partitions[0]", "int32", 21, 4, 7),
-        ("topics[0]", "tagged fields", 25, 4, 1),
-        ("topics[0].unknown_tags[4]", "tag 4", 26, 3, 1),
-    ]
-    assert nodes(seen)[-5:] == [
-        ("", "tagged fields", len(DATA) - 11, 11, 2),
-        ("reason", "tag 0", len(DATA) - 10, 6, 4),
-        ("reason", "nullable compact string", len(DATA) - 8, 4, "why"),
-        ("unknown_tags[9]", "tag 9", len(DATA) - 4, 4, 2),
-        ("unknown_tags[9]", "raw bytes", len(DATA) - 2, 2, b"\x01\x02"),
-    ]
-    assert seen.error is None and seen.canonical and owned(seen) == len(DATA)
-    assert all(node.complete for node in seen.root.walk())
-    assert [part.type for part in seen.parts] == ["PollRequest v2"]
 
 
 def test_null_structs_have_no_children() -> None:

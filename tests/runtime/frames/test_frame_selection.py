@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from kafka_cases import present
 from network_packets import sized
 
 import tagwire
@@ -123,19 +122,3 @@ def test_unsupported_versions() -> None:
     names = registry.select_request(3, "topics[].name")
     with pytest.raises(tagwire.UnsupportedVersionError):
         names.read(REQUEST[:2] + b"\0\x63" + REQUEST[4:])
-
-
-def test_rewrite_of_each_metadata_response_equals_decode_change_encode() -> None:
-    hosts = tagwire.select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
-    versions = set()
-    for name in ("golden_vectors", "rand"):
-        for row in present(name):
-            if row["message"] != "MetadataResponse":
-                continue
-            version, data = row["version"], bytes.fromhex(row["hex"])
-            message = messages.MetadataResponse.decode(data, version)
-            moved = [broker.replace(host="proxy.example", port=19092) for broker in message.brokers]
-            want = message.replace(brokers=moved).encode(version)
-            assert hosts.rewrite(data, version, lambda host, port: ("proxy.example", 19092)) == want
-            versions.add(version)
-    assert versions == set(messages.MetadataResponse.VERSIONS)

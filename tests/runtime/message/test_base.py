@@ -35,7 +35,7 @@ def test_copies_are_equal(name: str) -> None:
 def test_a_deep_copy_shares_nothing() -> None:
     message: Any = MESSAGE
     deep, shallow = copy.deepcopy(message), copy.copy(message)
-    assert deep.topics[0] is not message.topics[0]
+    assert deep.topics[0] is not message.topics[0] and deep.unknown_tags is not message.unknown_tags
     assert shallow.topics[0] is message.topics[0]
 
 

@@ -15,7 +15,7 @@ from native_engine import native
 
 import tagwire
 from tagwire_messages import ApiKey, FetchRequest, HeartbeatRequest, MetadataResponse
-from tagwire_messages.fetch_request import FetchPartition, ReplicaState
+from tagwire_messages.fetch_request import ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
 Partition: Any = MetadataResponsePartition  # typed as Any, because tests pass wrong arguments
@@ -155,11 +155,6 @@ class TestCopies:
         together: Any = copy.deepcopy([message, topic, message.topics])
         assert together[0].topics[0] is together[1] and together[0].topics is together[2]
 
-    def test_tags_and_odd_values_are_copied(self) -> None:
-        message = HeartbeatRequest(unknown_tags={3: b"x"})
-        deep = copy.deepcopy(message)
-        assert deep == message and deep.unknown_tags is not message.unknown_tags
-
     def test_fields_of_a_decoded_message_that_hold_defaults(self) -> None:
         data = FetchRequest(topics=[]).encode(15)
         seen = FetchRequest.decode(data, 15)
@@ -248,10 +243,3 @@ class TestSubclasses:
         message = Topmost(5)
         assert Topmost.from_json(message.to_json(12), 12) == Topmost.decode(message.encode(12), 12) == message
         assert Topmost.from_json_text(message.to_json_text(12), 12) == pickle.loads(pickle.dumps(message)) == message
-
-
-def test_decoded_and_constructed_partitions_compare() -> None:
-    partition = FetchPartition(partition=1, fetch_offset=2)
-    message = FetchRequest(topics=[])
-    assert partition == FetchPartition(partition=1, fetch_offset=2) != FetchPartition()
-    assert FetchRequest.decode(message.encode(12), 12) == message

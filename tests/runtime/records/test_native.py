@@ -108,7 +108,6 @@ def test_engines_and_interpreter_read_the_same_in_many_cases(
 def test_headers_before_an_error_are_not_read_again(
     name: str, formats_of: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Headers before an error must not be read again, because there may be hundreds of them."""
     formats = formats_of(name)
     read_again = 0
     element = reader.LayoutReader.element
