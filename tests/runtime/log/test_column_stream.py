@@ -163,11 +163,6 @@ def test_arrays_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [len(array) for array in log.columns(path)] == [3, 3, 3, 1]
 
 
-def test_columns_can_be_iterated_twice(logs: Path) -> None:
-    columns = log.columns(logs / "kafka4/alpha-txn-many-0", ["offset"])
-    assert pa.table(columns) == pa.table(columns)
-
-
 def test_the_type_is_known_before(logs: Path) -> None:
     columns = log.columns(logs / "kafka4/alpha-txn-many-0")
     schema = pa.schema(columns)

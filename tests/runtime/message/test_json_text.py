@@ -12,7 +12,7 @@ from sample_messages.poll import PollRequest
 import tagwire
 import tagwire_messages as messages
 from tagwire.message.json_text import dumped
-from tagwire_messages import HeartbeatRequest, MetadataResponse, ProduceRequest
+from tagwire_messages import HeartbeatRequest, MetadataResponse
 from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
 
 CLASSES = {
@@ -156,19 +156,6 @@ def test_floats(value: float, both: Callable[[Callable[[], Any]], Any]) -> None:
 def test_a_float_without_json_is_never_written() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         dumped(float("nan"))
-
-
-@pytest.mark.parametrize("data", [b"", b"x", bytes(range(256))])
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_records_and_buffers(data: bytes, kind: Any) -> None:
-    from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
-
-    message = ProduceRequest(
-        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(records=kind(data))])]
-    )
-    again = ProduceRequest.from_json_text(message.to_json_text(9), 9)
-    assert again.topic_data[0].partition_data[0].records == data
-    assert '"records": ""' in message.to_json_text(9, style="kafka")
 
 
 @pytest.mark.parametrize(

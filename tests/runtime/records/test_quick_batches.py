@@ -97,14 +97,6 @@ def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> No
     assert built(settings, records, fast=True) == built(settings, records, fast=False)
 
 
-def test_builder_that_continues() -> None:
-    builder = BatchBuilder("v2").append(b"a").append(b"b")
-    first, again = builder.build(), builder.build()
-    longer = builder.append(b"c").build()
-    assert first == again == build([Record(0, -1, b"a", None), Record(1, -1, b"b", None)])
-    assert longer == build([*first, Record(2, -1, b"c", None)]) and len(builder.records) == 3
-
-
 def test_mutated_bytes() -> None:
     random = Random(11)
     whole = [
