@@ -1,6 +1,7 @@
 """Helpers for tests of writing: write logs with `kafka_log`, but without Spark, and read them."""
 
 import errno
+import os
 import threading
 from collections.abc import Callable, Container, Generator, Iterator
 from contextlib import contextmanager
@@ -154,6 +155,20 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
     for each in threads:
         each.join(60)
     return found
+
+
+def failing_calls(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, error: int, fails: Callable[[Path], bool]
+) -> None:
+    """Make a function raise an OSError with this number if `fails` is true for the path that it is called with."""
+    call = getattr(module, name)
+
+    def called(path: Any, *arguments: Any, **named: Any) -> Any:
+        if isinstance(path, str | Path) and fails(Path(path)):
+            raise OSError(error, os.strerror(error), str(path))
+        return call(path, *arguments, **named)
+
+    monkeypatch.setattr(module, name, called)
 
 
 class Stop(BaseException):

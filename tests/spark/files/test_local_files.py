@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import StructType
 from streamed_logs import batch, segment, stream
-from written_logs import arrow_rows, read_rows
+from written_logs import arrow_rows, failing_calls, read_rows
 
 from tagwire.log import LogPathError
 from tagwire_spark import PipelineError
@@ -23,19 +23,8 @@ from tagwire_spark.rpc_source import RpcReader, rpc_query
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
     """Make `os.scandir` and `os.lstat` fail for the folder `broken`. `os.lstat` also fails for the files in it."""
-
-    def failing(name: str) -> Any:
-        call = getattr(os, name)
-
-        def called(path: Any, *args: Any) -> Any:
-            if Path(path) == broken or (name == "lstat" and Path(path).parent == broken):
-                raise OSError(error, os.strerror(error), str(path))
-            return call(path, *args)
-
-        return called
-
-    for name in ("scandir", "lstat"):
-        monkeypatch.setattr(os, name, failing(name))
+    failing_calls(monkeypatch, os, "scandir", error, lambda path: path == broken)
+    failing_calls(monkeypatch, os, "lstat", error, lambda path: broken in (path, path.parent))
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE])
@@ -83,11 +72,7 @@ def test_captures_in_a_folder_that_can_not_be_listed(tmp_path: Path, monkeypatch
 
 def test_a_path_whose_status_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert exists(tmp_path) and not exists(tmp_path / "a") and not exists(tmp_path / "a\0")
-
-    def fail(path: Any) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-
-    monkeypatch.setattr(os, "stat", fail)
+    failing_calls(monkeypatch, os, "stat", errno.EIO, lambda _: True)
     with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_UNREADABLE\] .*\(errno 5, EIO\)"):
         list(arrow_rows(tmp_path))
 

@@ -1,4 +1,5 @@
 import errno
+import io
 import os
 import shutil
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 from streamed_logs import batch, segment
-from written_logs import files
+from written_logs import failing_calls, files
 
 from tagwire import log
 from tagwire.errors import TagwireError
@@ -32,15 +33,8 @@ def logs(here: None, tmp_path: Path) -> Path:
 
 def failing(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, error: int) -> None:
     """Make a function of module `os`, `io` or `shutil` raise an OSError with the number `error` for a path."""
-    module: Any = {"open": __import__("io"), "copyfile": shutil}.get(name, os)
-    call = getattr(module, name)
-
-    def called(file: Any, *args: Any, **named: Any) -> Any:
-        if isinstance(file, str | Path) and Path(file) == path:
-            raise OSError(error, os.strerror(error), str(file))
-        return call(file, *args, **named)
-
-    monkeypatch.setattr(module, name, called)
+    module = {"open": io, "copyfile": shutil}.get(name, os)
+    failing_calls(monkeypatch, module, name, error, lambda each: each == path)
 
 
 JOBS: dict[str, Callable[[Path, Path], Any]] = {

@@ -64,10 +64,6 @@ def read(path: Path, **options: Any) -> list[tuple[int, int]]:
     return sorted((row["partition"], row["offset"]) for row in read_rows(path, **options))
 
 
-def first_offsets(path: Path, **options: str) -> Any:
-    return stream(path, **options).initialOffset()
-
-
 def times(**of: int) -> str:
     return json.dumps({"t": {name[1:]: time for name, time in of.items()}})
 
@@ -78,7 +74,7 @@ def test_time_selects_the_first_record_that_is_not_earlier(folder: Path, time: i
     other = [(1, n) for n in range(8)]
     assert read(folder, startingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset, 8)] + other
     assert read(folder, endingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset)] + other
-    assert first_offsets(folder, startingOffsetsByTimestamp=times(p0=time)) == {"t": {"0": offset, "1": 0}}
+    assert stream(folder, startingOffsetsByTimestamp=times(p0=time)).initialOffset() == {"t": {"0": offset, "1": 0}}
 
 
 def test_a_time_that_no_record_has_reached(folder: Path) -> None:
@@ -89,7 +85,7 @@ def test_a_time_that_no_record_has_reached(folder: Path) -> None:
     assert read(folder, startingOffsetsByTimestamp=too_high, startingOffsetsByTimestampStrategy="latest") == rest
     assert len(read(folder, endingOffsetsByTimestamp=too_high)) == 16
     options = {"startingOffsetsByTimestamp": too_high, "startingOffsetsByTimestampStrategy": "latest"}
-    assert first_offsets(folder, **options) == {"t": {"0": 8, "1": 0}}
+    assert stream(folder, **options).initialOffset() == {"t": {"0": 8, "1": 0}}
 
 
 def test_times_take_precedence_over_offsets(folder: Path) -> None:

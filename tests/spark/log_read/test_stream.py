@@ -9,7 +9,6 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, Rea
 from streamed_logs import batch, rows, segment, stream, triggers
 from written_logs import SAMPLE
 
-from tagwire import log
 from tagwire.log.scan import Scan
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
@@ -198,19 +197,6 @@ def test_damage_is_a_row_of_one_micro_batch(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, bytes(bad), batch(5), batch(10))
     [(_, part)] = triggers(reader, position)
     assert [(row["offset"], row["_error"]) for row in part] == [(n, None) for n in range(10, 15)]
-
-
-def test_records_appear_after_their_commit(tmp_path: Path, logs: Path) -> None:
-    source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
-    batches = [each.encode() for each in log.read(source)]
-    folder = tmp_path / "alpha-txn-many-0"
-    query, got = Query(stream(tmp_path, isolation__level="read_committed")), []
-    for count in (*range(1, len(batches), 3), len(batches)):
-        segment(folder, 0, *batches[:count])
-        got += [row["offset"] for row in query.more()]
-    whole = stream(tmp_path, isolation__level="read_committed")
-    assert got == [row["offset"] for _, part in triggers(whole, {}) for row in part]
-    assert 0 < len(got) < sum(len(each) for each in log.read(source))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
 from streamed_logs import batch, rows, segment, stream, triggers
+from written_logs import failing_calls
 
 from tagwire import log
 from tagwire.records import Record, build
@@ -157,22 +158,17 @@ def test_file_whose_status_is_unknown(
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base, 2), batch(base + 2, 3))
     query = log_query({"path": str(tmp_path / "t-0"), "maxSplitBytes": "100"})
-    task, stat = splits.plan(query), os.stat
-
-    def fail(path: Any, *args: Any, **named: Any) -> os.stat_result:
-        if str(path).endswith(name):
-            raise OSError(error, os.strerror(error), str(path))
-        return stat(path, *args, **named)
+    task = splits.plan(query)
 
     def read() -> list[int]:
         found = splits.plan(query) if step == "plan" else task
         return [row["offset"] for part in rows_of_task(found, query, full_schema(query)) for row in part.to_pylist()]
 
-    monkeypatch.setattr(os, "stat", fail)
+    failing_calls(monkeypatch, os, "stat", error, lambda path: path.name.endswith(name))
     if name == ".index":
         assert read() == [*range(10)]
         return
-    monkeypatch.setattr("tagwire.log.file_bytes.pread", lambda *_: fail(tmp_path / name))
+    monkeypatch.setattr("tagwire.log.file_bytes.pread", lambda *_: (tmp_path / name).stat())
     with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*{errno.errorcode[error]}\)"):
         read()
 
