@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from native_engine import native
 
 pytestmark = native
@@ -14,7 +15,8 @@ print(tagwire.engine(), flush=True)
 """
 
 
-def test_a_subinterpreter_uses_the_pure_engine() -> None:
+def test_a_subinterpreter_uses_the_pure_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TAGWIRE_ENGINE", raising=False)
     module = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     begin = f"import {module} as made, tagwire; print(tagwire.engine(), flush=True)"
     program = f"{begin}; inner = made.create(); made.run_string(inner, {INSIDE!r}); made.destroy(inner)"
