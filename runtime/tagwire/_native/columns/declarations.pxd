@@ -177,8 +177,3 @@ cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
     void *PyCapsule_GetPointer(object, const char *) except NULL
     void *borrowed_pointer "PyCapsule_GetPointer"(PyObject *, const char *)
-    object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
-    char *PyBytes_AsString(object)
-    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
-    char *PyByteArray_AsString(object) except NULL
-    int PyBUF_READ

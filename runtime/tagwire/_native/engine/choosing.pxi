@@ -43,7 +43,7 @@ cdef class Choosing(Owner):
         choice.chosen = chosen
         for index, item in enumerate(layout.items):
             if item.name in step.steps:
-                chosen[index] = self.some(&s.items[index], item.name, step, &one)
+                chosen[index] = self.some(&s.items[index], [item.name], step, &one)
                 self.fill(<tw_chosen *>chosen[index], step.steps[item.name], item.type)
         choice.items = self.items(s, chosen)
         section = layout.section
@@ -62,15 +62,10 @@ cdef class Choosing(Owner):
             self.make_holes(<tw_chosen *>&choice.missing[index], step.steps[field.name], field)
         return choice
 
-    cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array of the selected fields among `fields`, and store its size in `count`.
-
-        `names` contains the names of `fields`: a list, or a string for a single field.
-        """
-        cdef tw_chosen *chosen
+    cdef tw_chosen *some(self, const tw_field *fields, list names, object step, Py_ssize_t *count) except NULL:
+        """Return a C array of the selected fields among `fields`, whose names are `names`. Store its size in `count`."""
         cdef Py_ssize_t index, next = 0
-        names = [names] if isinstance(names, str) else names
-        chosen = <tw_chosen *>self.memory(len(names) * sizeof(tw_chosen))
+        cdef tw_chosen *chosen = <tw_chosen *>self.memory(len(names) * sizeof(tw_chosen))
         for index, name in enumerate(names):
             if name in step.steps:
                 chosen[next].field = &fields[index]

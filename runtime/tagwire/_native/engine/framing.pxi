@@ -271,12 +271,6 @@ def is_stated(kind):
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 
-cdef extern from "Python.h":
-    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
-    object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
-    int PyBUF_READ
-
-
 cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) except -1:
     return crc32(PyMemoryView_FromMemory(<char *>data, size, PyBUF_READ))
 

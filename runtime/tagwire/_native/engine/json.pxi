@@ -58,7 +58,6 @@ cdef extern from "engine/json_read.h":
     PyObject *tw_json_read_all(tw_json_reader *, const tw_json_reading *)
 
 cdef extern from "Python.h":
-    void PyMem_Free(void *)
     object PyUnicode_DecodeUTF8(const char *, Py_ssize_t, const char *)
 
 cdef enum:
@@ -249,20 +248,18 @@ cdef public object json_dumped "tw_json_dumped"(object value, int indent, int de
 
 
 cdef object PLANS_LOCK = RLock()
+cdef dict NO_PLANS = {}
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
     """Return the JSON plan of a version, or None if only pure Python supports it. Plans are created on first use."""
-    plans = vars(cls).get("_json_plans")
-    if plans is None:
+    found = vars(cls).get("_json_plans", NO_PLANS).get(version)
+    if found is None:
+        plan = cls.serializer(version)
         with PLANS_LOCK:
             plans = vars(cls).get("_json_plans")
             if plans is None:
                 plans = cls._json_plans = {}
-    found = plans.get(version)
-    if found is None:
-        plan = cls.serializer(version)
-        with PLANS_LOCK:
             found = plans.setdefault(version, JsonPlan(plan) if type(plan) is Plan else False)
     return found or None
 
