@@ -214,13 +214,11 @@ def history(registry: Registry, message: type[Message]) -> list[VersionStep]:
     releases = registry.releases(message.NAME)
     steps: list[VersionStep] = []
     for version in message.VERSIONS:
-        change = _change(diff_versions(message, version - 1, version)) if steps else ""
+        change = ""
+        if steps:
+            change = "; ".join(_changes(diff_versions(message, version - 1, version))) or "the same fields"
         steps.append(VersionStep(version, releases.get(version, ()), change))
     return steps
-
-
-def _change(difference: VersionDiff) -> str:
-    return "; ".join(_changes(difference)) or "the same fields"
 
 
 def _changes(difference: VersionDiff) -> Iterator[str]:

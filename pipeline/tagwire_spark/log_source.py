@@ -10,6 +10,7 @@ again, because record timestamps are coarser than Spark's. All other filters are
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from math import floor
 from typing import Any, Final
 
@@ -127,17 +128,11 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
     return query, left
 
 
-def _topic(query: LogQuery, each: Any) -> LogQuery:
-    known = query.filtered_topics
-    return query._replace(filtered_topics=tuple(v for v in _values(each) if known is None or v in known))
-
-
-def _number(query: LogQuery, each: Any) -> LogQuery:
-    return query._replace(numbers=tuple(v for v in _values(each) if query.numbers is None or v in query.numbers))
-
-
-def _values(each: Any) -> Iterable[Any]:
-    return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
+def _only(name: str, query: LogQuery, each: Any) -> LogQuery:
+    """Return the query in which the attribute `name`, a tuple or None, has only the values that a filter allows."""
+    known, values = getattr(query, name), [each.value] if isinstance(each, EqualTo) else each.value
+    changes: dict[str, Any] = {name: tuple(value for value in values if known is None or value in known)}
+    return query._replace(**changes)
 
 
 def _range(each: Any) -> tuple[Any, Any]:
@@ -167,5 +162,5 @@ def _timestamp(query: LogQuery, each: Any) -> LogQuery:
     return query._replace(first_timestamp=first, end_timestamp=end)
 
 
-_NARROW: Final = {"topic": _topic, "partition": _number, "offset": _offset, "timestamp": _timestamp}
-_OF_PARTITIONS: Final = ("topic", "partition")
+_OF_PARTITIONS: Final = {"topic": partial(_only, "filtered_topics"), "partition": partial(_only, "numbers")}
+_NARROW: Final[dict[str, Any]] = {**_OF_PARTITIONS, "offset": _offset, "timestamp": _timestamp}

@@ -24,12 +24,10 @@ def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
     root folder, return only the sets, because its JSON files need not be specs. If `paths` is empty, return the
     project's spec sets, or raise SettingsError if the current folder is not in a project.
     """
-    chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
+    chosen = [each for path in paths for each in _below(settings, path)]
+    if not paths:
+        chosen = [os.path.relpath(folder) for spec_set in settings.project_sets() for folder in spec_set.sources]
     return list(dict.fromkeys(chosen))
-
-
-def _all_sets(settings: "Settings") -> list[str]:
-    return [os.path.relpath(folder) for spec_set in settings.project_sets() for folder in spec_set.sources]
 
 
 def _below(settings: "Settings", path: str) -> Iterator[str]:

@@ -49,8 +49,13 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
         steps = [diff_versions(message, *pair) for pair in pairwise(message.VERSIONS)]
         if as_json:
             write_json([step.as_dict() for step in steps])
-        else:
-            _show_steps(message.NAME, str(message.VERSIONS), steps)
+            return
+        if not steps:
+            say(f"{message.NAME} has only version {message.VERSIONS}; there is nothing to compare")
+        for number, step in enumerate(steps):
+            if number:
+                say()
+            _show(step)
         return
     for version in (old, new):
         require_version(message, version)
@@ -59,15 +64,6 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
         write_json(difference.as_dict())
     else:
         _show(difference)
-
-
-def _show_steps(name: str, versions: str, steps: "list[VersionDiff]") -> None:
-    if not steps:
-        say(f"{name} has only version {versions}; there is nothing to compare")
-    for number, step in enumerate(steps):
-        if number:
-            say()
-        _show(step)
 
 
 def _show(difference: "VersionDiff") -> None:

@@ -60,17 +60,13 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
     if as_json:
         write_json([each.as_dict() for each in found])
     else:
-        _tell(found)
+        for each in found:
+            say(f"{printable(each.file)}: {each.status}")
+            for verb, spots in (("stopped by", each.stops), ("without", each.lost)):
+                for spot in spots:
+                    say(f"  {printable(spot.file)}:{spot.line}:{spot.column}: {verb} {printable(spot.what)}")
     stopped = sum(each.status == "stopped" for each in found)
     written = f", {sum(bool(each.text) for each in found)} written to {output}" if output else ""
     say(f"{count(len(found), 'spec')}: {stopped} can't be plain Kafka{written}", err=True)
     if stopped:
         raise click.exceptions.Exit(1)
-
-
-def _tell(found: "Sequence[Exported]") -> None:
-    for each in found:
-        say(f"{printable(each.file)}: {each.status}")
-        for verb, spots in (("stopped by", each.stops), ("without", each.lost)):
-            for spot in spots:
-                say(f"  {printable(spot.file)}:{spot.line}:{spot.column}: {verb} {printable(spot.what)}")

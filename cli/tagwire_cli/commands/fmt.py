@@ -62,8 +62,13 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
         changed += formatted != text
         if name == STDIN and not (check or diff):
             write_bytes(formatted.encode())
+        elif formatted != text and diff:
+            from tagwire_generator.project.output import unified_diff
+
+            shown = printable(_title(name))
+            say_patch(unified_diff(text, formatted, f"a/{shown}", f"b/{shown}"))
         elif formatted != text:
-            _tell(name, text, formatted, check=check, diff=diff)
+            say(f"{'would format' if check else 'formatted'} {name}", err=True)
     verb = "would change" if check or diff else "changed"
     left = f", {failed} left unchanged" if failed else ""
     say(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
@@ -73,16 +78,6 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
 
 def _title(name: str) -> str:
     return "standard input" if name == STDIN else name
-
-
-def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
-    if diff:
-        from tagwire_generator.project.output import unified_diff
-
-        shown = printable(_title(name))
-        say_patch(unified_diff(before, after, f"a/{shown}", f"b/{shown}"))
-    else:
-        say(f"{'would format' if check else 'formatted'} {name}", err=True)
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -100,12 +95,9 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
             real = os.path.realpath(file)  # Path.resolve fails if links form a loop
             if real not in seen:
                 seen.add(real)
-                yield _relative_path(file), _decoded(read_bytes(str(file), is_hex=False), str(file))
-
-
-def _relative_path(file: Path) -> str:
-    here = Path.cwd()
-    return str(file.relative_to(here)) if file.is_absolute() and file.is_relative_to(here) else str(file)
+                here = Path.cwd()
+                name = file.relative_to(here) if file.is_absolute() and file.is_relative_to(here) else file
+                yield str(name), _decoded(read_bytes(str(file), is_hex=False), str(file))
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -238,13 +238,9 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
     for removed in pairing.removed:
         last = removed.spec.valid_versions - stability.unstable(removed.spec)
         messages.append(_given_up(locked[removed.spec.name], last))
-    return Lock(tuple(messages), options, old.file if old else "", _registers(old, new.specs.values()))
-
-
-def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    found = {str(each["name"]): each for each in (old.registers if old else ())}
-    found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
-    return tuple(found[name] for name in sorted(found))
+    registers = {str(each["name"]): each for each in (old.registers if old else ())}
+    registers |= {enum.name: _register_facts(enum) for spec in new.specs.values() for enum in spec.enums}
+    return Lock(tuple(messages), options, old.file if old else "", tuple(registers[name] for name in sorted(registers)))
 
 
 def _register_facts(enum: RegisterSpec) -> Tree:

@@ -219,7 +219,8 @@ _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
 def _read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
     """Read a message. If it has errors, report them to `reading` and return None."""
     part = Part(node)
-    is_gone = _is_gone(node)
+    valid = node.get("validVersions")
+    is_gone = isinstance(valid, Scalar) and valid.raw.strip() == "none"
     keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
     if is_shared_struct(node):
         keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
@@ -246,23 +247,16 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
-        attributes["format"] = _format(reading, part)
+        read = {key: reading.value(part, key, convert) for key, convert in FORMAT_KEYS.items()}
+        attributes["format"] = FormatSpec(
+            read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ()
+        )
     imports = read_imports(reading, node, known["name"])
     root, own = _read_structs(reading, node, known["name"], known["validVersions"])
     structs: list[StructPart | ImportedStruct] = [*imports.structs, *own]
     attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
     attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports.imports}
     return _build(reading, part, attributes, structs, root)
-
-
-def _format(reading: Reading, part: Part) -> FormatSpec:
-    read = {key: reading.value(part, key, convert) for key, convert in FORMAT_KEYS.items()}
-    return FormatSpec(read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ())
-
-
-def _is_gone(node: Object) -> bool:
-    valid = node.get("validVersions")
-    return isinstance(valid, Scalar) and valid.raw.strip() == "none"
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:

@@ -156,10 +156,6 @@ def _by_version(value: Any, scope: _Scope) -> dict[str, str]:
     return {str(versions): ranges[versions] for versions in sorted(ranges, key=lambda versions: versions.lowest)}
 
 
-def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
-    return {"version": int(value["version"]), "errorCode": int(value["errorCode"])}
-
-
 def _default(value: Any, scope: _Scope) -> str | None:
     """Return a default as text, or None for an empty string. Hexadecimal numbers are converted to decimal."""
     text = str(value)
@@ -204,7 +200,7 @@ def _struct_versions(value: Any, scope: _Scope) -> dict[str, int] | None:
 _BY_KIND: Final[Mapping[str, _Key]] = {
     "dialect": _Key(_not_empty, str),
     "entityType": _Key(lambda value, _: None if value == "unknown" else str(value), str),
-    "fallback": _Key(_fallback, dict),
+    "fallback": _Key(lambda value, _: {key: int(value[key]) for key in ("version", "errorCode")}, dict),
     "fields": _Key(lambda value, scope: [_field(field, scope, "field") for field in _list(value, scope)], list),
     "fieldType": _Key(_type, str),
     "flag": _Key(lambda value, _: str(value).lower() in ("true", "1") or None, bool),

@@ -3,7 +3,7 @@
 Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers.
 """
 
-from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct
+from tagwire.layout import Condition, Nested, Order, StructLayout, nested_struct
 from tagwire.layout.parts import FrozenData
 from tagwire.message.field_table import FieldRow
 from tagwire.message.record_format import Framing, RecordFormat
@@ -22,7 +22,9 @@ def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions
     """Return the values from which a template generates a record format's module. `cls` is the class at run time."""
     views = _FormatViews(spec, None, options)
     structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
-    return views.module_of(structs, source, _doc(spec, cls.layout()))
+    assert spec.format is not None
+    doc = [f"The record format {spec.format.name}, in wire order.", "", *_lines(cls.layout().root, 1), ""]
+    return views.module_of(structs, source, "\n".join(doc))
 
 
 class _FormatViews(DataViews):
@@ -106,11 +108,6 @@ def _field_doc(field: FieldSpec, row: FieldRow) -> str:
         values = f": {'/'.join(group.values)}" if group.values else ""
         facts.append(f"0x{group.mask:02x} {attribute_name(group.name)}{values}")
     return documented(field.about, facts)
-
-
-def _doc(spec: MessageSpec, layout: Layout) -> str:
-    assert spec.format is not None
-    return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1), ""])
 
 
 def _lines(struct: StructLayout, depth: int) -> list[str]:

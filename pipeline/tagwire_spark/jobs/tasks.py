@@ -6,7 +6,7 @@ writes must be harmless (see `outputs`).
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 import pyarrow as pa
@@ -66,7 +66,7 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
         return []
     found: list[Any] = [None] * len(units)
     with spark_errors_converted():
-        results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
+        results = over_units(spark, units, sizes, partial(_one_result, work), _RESULT).toArrow()
     # Convert the rows in slices, because a million row objects would need too much memory.
     for batch in results.to_batches(max_chunksize=_ROWS):
         for row in batch.to_pylist():
@@ -122,16 +122,13 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
     return run
 
 
-def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
-    def run(number: int, unit: Any) -> Batches:
-        try:
-            result = json.dumps(work(unit))
-        except LogPathError:
-            raise
-        except OSError as error:  # an error for a full disk often has no file name
-            path = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
-            text = f"{path} can't be written by a worker: {error.strerror or error}."
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
-        yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT_COLUMNS)
-
-    return run
+def _one_result(work: Callable[[Any], Any], number: int, unit: Any) -> Batches:
+    try:
+        result = json.dumps(work(unit))
+    except LogPathError:
+        raise
+    except OSError as error:  # an error for a full disk often has no file name
+        path = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
+        text = f"{path} can't be written by a worker: {error.strerror or error}."
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
+    yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT_COLUMNS)

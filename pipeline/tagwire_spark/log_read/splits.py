@@ -10,7 +10,7 @@ A split of a whole segment is cut to the size of a task, and small splits share 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -77,7 +77,11 @@ def plan(query: LogQuery) -> list[Split]:
     every: list[Location] = []
     with ExitStack() as stack:
         try:
-            shorter = shorter_replicas(_partitions(query, stack)) if query.longest else set[str]()
+            shorter = set[str]()
+            if query.longest:
+                every_log = log_locations(query.paths, stack, query.storage)
+                copies = (_partitions(query, each, folders_of(each)) for each in every_log)
+                shorter = shorter_replicas(chain.from_iterable(copies))
             for path in query.paths:
                 found, of_path = _settled(query, path, stack, shorter)
                 if not of_path:
@@ -110,15 +114,16 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     return cut(splits, query)
 
 
-def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
-    """Yield (folder name, partition, segments) for each partition or segment that the query selects."""
-    for location in log_locations(query.paths, stack, query.storage):
-        if location.local.is_file():
-            folder = location.partition(location.local.parent)
-            yield location.name_of(folder.path), folder, (location.segment(location.local),)
-            continue
-        for partition in partitions_of(location, query, folders_of(location)):
-            yield location.name_of(partition.path), partition, partition.segments
+def _partitions(
+    query: LogQuery, location: Location, folders: Iterable[Path]
+) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
+    """Yield (folder name, partition, segments) for each partition or segment of a location that the query selects."""
+    if location.local.is_file():
+        folder = location.partition(location.local.parent)
+        yield location.name_of(folder.path), folder, (location.segment(location.local),)
+        return
+    for partition in partitions_of(location, query, folders):
+        yield location.name_of(partition.path), partition, partition.segments
 
 
 def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
@@ -150,15 +155,10 @@ def _requested(
     query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
 ) -> Iterator[RequestedSegment]:
     """Yield the segments of a location, except those whose file names show that they contain no requested rows."""
-    if location.local.is_file():
-        folder = location.partition(location.local.parent)
-        if location.name_of(folder.path) in shorter:
-            return
-        yield from requested_segments(query, folder, (location.segment(location.local),), location)
-        return
     remaining = (each for each in folders if not shorter or location.name_of(each) not in shorter)
-    for partition in partitions_of(location, query, remaining):
-        yield from requested_segments(query, partition, partition.segments, location)
+    for name, partition, segments in _partitions(query, location, remaining):
+        if name not in shorter:
+            yield from requested_segments(query, partition, segments, location)
 
 
 def requested_segments(

@@ -30,7 +30,6 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import byte_writer, camel_keys, write_json_line, write_line
 
 if TYPE_CHECKING:
-    from tagwire.log import Partition, Segment
     from tagwire.records import FormatSet
 
 
@@ -169,7 +168,8 @@ def command(
     )
     with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as tell:
         for each in found:
-            begin = _begin(each, start_offset, from_log_start)
+            log_start = getattr(each, "log_start_offset", None) if from_log_start else None
+            begin = max((offset for offset in (log_start, start_offset) if offset is not None), default=None)
             for size in dump(each, begin, options, write):
                 if tell:
                     tell(size)
@@ -191,10 +191,3 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
         else:
             write_line("  ".join(f"{name}: {value}" for name, value in entry.items()))
     return True
-
-
-def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:
-    """Return the first offset to print, or None to start with the first record that exists."""
-    log_start = getattr(found, "log_start_offset", None) if from_log_start else None
-    known = [each for each in (log_start, start_offset) if each is not None]
-    return max(known, default=None)

@@ -55,17 +55,16 @@ def command(
         for partition in found:
             for report in salvage(partition, output, format, limits_of(limits), tell):
                 lost += report.lost_bytes + any(problem.rule == "TWL100" for problem in report.problems)
-                (_tell_json if as_json else _tell_text)(report)
+                if as_json:
+                    problems = [problem._asdict() for problem in report.problems]
+                    write_json_line(camel_keys(report._asdict() | {"file": str(report.file), "problems": problems}))
+                else:
+                    _tell(report)
     if lost:
         raise click.exceptions.Exit(1)
 
 
-def _tell_json(report: "SalvageReport") -> None:
-    problems = [problem._asdict() for problem in report.problems]
-    write_json_line(camel_keys(report._asdict() | {"file": str(report.file), "problems": problems}))
-
-
-def _tell_text(report: "SalvageReport") -> None:
+def _tell(report: "SalvageReport") -> None:
     write_line(f"{report.file}: kept {count(report.batches, 'intact batch')}, {count(report.records, 'record')}")
     for problem in report.problems:
         say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
