@@ -199,15 +199,11 @@ def scale_of(values: Iterable[float], unit: str) -> Scale:
     low, high = min(found), max(found)
     if low == high:
         high = 1.0
-    step = _step((high - low) / _MOST_TICKS)
+    least = (high - low) / _MOST_TICKS
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * each for each in (1, 2, 5, 10) if power * each >= least)  # 1, 2, 5, 10, 20, ...
     first, last = math.floor(low / step), math.ceil(high / step)
     return Scale(first * step, last * step, [round(number * step, 10) for number in range(first, last + 1)], unit)
-
-
-def _step(least: float) -> float:
-    """Return the lowest number in 1, 2, 5, 10, 20, ... that is at least `least`."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * each for each in (1, 2, 5, 10) if power * each >= least)
 
 
 def render_page(summary: Summary) -> str:

@@ -88,7 +88,12 @@ def command(file: Path, port: int, package: str | None) -> None:
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry, port=port)]
     faults = read_faults(file)
-    outcome = _replayed(registry, captures, faults)
+    outcome = _Outcome()
+    with progress_bar("frames") as tell:
+        for number, capture in enumerate(captures):
+            _replay(registry, capture, digest(capture) in faults, outcome)
+            if tell is not None and number % 100 == 0:
+                tell(number, len(captures))
     if outcome.good:
         _print_clients(registry, outcome.good)
         _explain_one(registry, outcome.good)
@@ -98,16 +103,6 @@ def command(file: Path, port: int, package: str | None) -> None:
     if outcome.failed or not outcome.good:
         raise click.exceptions.Exit(1)
     say(_NEXT, lines=True)
-
-
-def _replayed(registry: "Registry", captures: Sequence[CapturedFrame], faults: dict[str, str]) -> _Outcome:
-    outcome = _Outcome()
-    with progress_bar("frames") as tell:
-        for number, capture in enumerate(captures):
-            _replay(registry, capture, digest(capture) in faults, outcome)
-            if tell is not None and number % 100 == 0:
-                tell(number, len(captures))
-    return outcome
 
 
 def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcome: _Outcome) -> None:

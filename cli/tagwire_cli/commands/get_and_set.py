@@ -201,7 +201,9 @@ def _parted(text: str) -> tuple[str, str, bool]:
 
 def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
     """Parse a VALUE as JSON. Unless `is_json` is set, strings may be written without quotes."""
-    if not is_json and _is_text(path, row):
+    type_name = row.type[2:] if path.endswith("[]") else row.type
+    is_text = row.struct is None and not type_name.startswith("[]") and row.wire.family in _TEXTS
+    if is_text and not is_json:
         return text
     try:
         return json_of(text)
@@ -211,11 +213,6 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
         reason = str(error).removeprefix("JSON input: ")
         hint = f"{path}: type {row.type} requires JSON, got {shown(text)} ({reason})"
         raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
-
-
-def _is_text(path: str, row: "FieldRow") -> bool:
-    name = row.type[2:] if path.endswith("[]") else row.type
-    return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 
 
 def _changed(selected: "_Selected", data: bytes, version: int, values: list[Any]) -> bytes:

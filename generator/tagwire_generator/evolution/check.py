@@ -170,20 +170,17 @@ class _MessageComparison:
         self._seen: dict[tuple[str, str, str], _Seen] = {}
         self._structs: dict[tuple[str, str], Steps] = {(old.name, new.name): ()}
         for version in common:
-            self._compare(version)
+            comparison = compare_layouts(*self._layouts(version))
+            for each in comparison.differences:
+                seen = self._seen.setdefault((each.rule, _path(each.steps), each.text), _Seen(each))
+                seen.difference = each
+                seen.versions.append(version)
+            for steps, before, now in comparison.structs[1:]:
+                self._structs.setdefault((before, now), steps)
 
     def _layouts(self, version: int) -> tuple[Layout, Layout]:
         old, new = self._classes
         return layout_of(old, version), layout_of(new, version)
-
-    def _compare(self, version: int) -> None:
-        comparison = compare_layouts(*self._layouts(version))
-        for each in comparison.differences:
-            seen = self._seen.setdefault((each.rule, _path(each.steps), each.text), _Seen(each))
-            seen.difference = each
-            seen.versions.append(version)
-        for steps, old, new in comparison.structs[1:]:
-            self._structs.setdefault((old, new), steps)
 
     def findings(self, retired: RetiredTags) -> Iterator[Finding]:
         yield from self.layout_findings()

@@ -79,15 +79,12 @@ class SpecReader:
                 kept = found.shared if result.message.kind == "struct" else found.specs
                 kept[result.message.name] = result.message
                 found.texts[each.file] = each.data.decode()
-                self._add_imported(found, result.message, shared)
+                for name in (imported.name for imported in result.message.imports):
+                    struct, known = shared.read(name).message, shared.get(name)
+                    if struct is not None and known is not None:
+                        found.shared.setdefault(struct.name, struct)
+                        found.texts.setdefault(struct.file, known.spec.data.decode())
         return found
-
-    def _add_imported(self, found: SpecSources, spec: MessageSpec, shared: SharedStructs) -> None:
-        for each in spec.imports:
-            struct, known = shared.read(each.name).message, shared.get(each.name)
-            if struct is not None and known is not None:
-                found.shared.setdefault(struct.name, struct)
-                found.texts.setdefault(struct.file, known.spec.data.decode())
 
     def _result(
         self,
@@ -138,10 +135,11 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
     if not entries:
         raise NotAtRevisionError(f"{path} is neither a file nor a folder with *.json files at revision {revision}")
     contents = _contents(top, [blob for _, blob in entries])
-    return [
-        SpecData(f"{revision}:{name}", _component(name, inside), data)
-        for (name, _), data in zip(entries, contents, strict=True)
-    ]
+    found = []
+    for (name, _), data in zip(entries, contents, strict=True):
+        parts = name.relative_to(inside).parts
+        found.append(SpecData(f"{revision}:{name}", parts[0] if len(parts) == 2 else "", data))
+    return found
 
 
 def _commit(here: Path, revision: str) -> str:
@@ -178,11 +176,6 @@ def _checked(name: PurePosixPath, inside: PurePosixPath) -> PurePosixPath:
             "directly below it"
         )
     return name
-
-
-def _component(name: PurePosixPath, inside: PurePosixPath) -> str:
-    parts = name.relative_to(inside).parts
-    return parts[0] if len(parts) == 2 else ""
 
 
 def _contents(top: Path, blobs: Sequence[str]) -> list[bytes]:

@@ -239,9 +239,11 @@ def field_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Vio
         for violation in found:
             yield Violation(violation.rule, violation.key, violation.message, violation.needs, index, position)
     for position, owner in graph.owners():
-        if is_draft:
-            yield from _draft_reserved_violations(owner, position)
-        elif not message.options.tag_gaps:
+        for tag in owner.reserved_tags if is_draft else ():
+            if tag > MAX_DRAFT_TAG:
+                text = f"{owner.name} reserves tag {tag}; the draft's tags are 0 to {MAX_DRAFT_TAG}"
+                yield Violation("TW707", "reservedTags", text, struct=position)
+        if not is_draft and not message.options.tag_gaps:
             yield from _gap_violations(owner, position)
 
 
@@ -330,13 +332,6 @@ def _draft_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viola
     if not spec.type.is_array and spec.struct is not None and spec.nullable_versions != NONE:
         text = f"optional field {spec.name} is a struct and nullable; the draft has no null for structs"
         yield Violation("TW706", "nullableVersions", text, ("type",))
-
-
-def _draft_reserved_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:
-    for tag in owner.reserved_tags:
-        if tag > MAX_DRAFT_TAG:
-            text = f"{owner.name} reserves tag {tag}; the draft's tags are 0 to {MAX_DRAFT_TAG}"
-            yield Violation("TW707", "reservedTags", text, struct=position)
 
 
 def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:

@@ -62,7 +62,9 @@ def read_logs(
     `spark.sql.shuffle.partitions`). Raises PipelineError for an invalid option or an unreadable log.
     """
     query = _query(paths, options or {})
-    requested = _requested_schema(schema, query)
+    requested = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
+    if not isinstance(requested, StructType):
+        raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
     columns = check_requested_columns("kafka_log", requested, full_schema(query, strict=True))
     count = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200) if tasks is None else tasks
     if count < 1:
@@ -90,13 +92,6 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
         )
     query = log_query({**given, "paths": json.dumps(path_strings(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
-
-
-def _requested_schema(schema: StructType | str | None, query: LogQuery) -> StructType:
-    found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
-    if not isinstance(found, StructType):
-        raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
-    return found
 
 
 def _units(query: LogQuery) -> list[_Unit]:

@@ -262,7 +262,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._trees.close()  # deletes the mirrors of the previous listing
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
-                _check_folder(location)
+                if location.local.is_file():  # new records are written to other files
+                    text = f"Option path names the file {location.origin}, but a stream reads folders"
+                    raise invalid(f"{text}; give {location.name_of(location.local.parent)}.")
                 logs = self._remote_logs if is_remote(location.origin) else self._local_logs
                 for log in logs(location, query):
                     if log.key in found and not query.longest:
@@ -376,16 +378,6 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
             return False
         first = segments[0].base_offset if segments else None
     return first is not None and first >= min(split.next_base, split.end_offset)
-
-
-def _check_folder(location: Location) -> None:
-    """Raise PipelineError if a path or pattern matches a single segment.
-
-    A stream can't follow a single segment, because new records are written to other files.
-    """
-    if location.local.is_file():
-        text = f"Option path names the file {location.origin}, but a stream reads folders"
-        raise invalid(f"{text}; give {location.name_of(location.local.parent)}.")
 
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:

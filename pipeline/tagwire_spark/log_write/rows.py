@@ -98,11 +98,6 @@ def entries(batch: Any, target: LogTarget) -> Iterator[RecordToWrite]:
         yield RecordToWrite(known, *rest)
 
 
-def _facts_of(batch: Any, target: LogTarget) -> Facts:
-    """Return the batch properties of the first row in an Arrow batch."""
-    return Facts(*next(_Columns(batch, target).facts()))
-
-
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
@@ -289,7 +284,7 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
     if len(starts) * _FEWEST > batch.num_rows + _FEWEST:
         return None
     runs = [
-        RowRun(_facts_of(batch.slice(start, 1), target), batch, start, stop)
+        RowRun(Facts(*next(_Columns(batch.slice(start, 1), target).facts())), batch, start, stop)
         for start, stop in pairwise([*starts, batch.num_rows])
     ]
     return iter(runs) if all(run.facts.format == "v2" for run in runs) else None

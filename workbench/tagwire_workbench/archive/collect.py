@@ -140,7 +140,11 @@ def collected(releases: Sequence[Release]) -> Archive:
         _take(messages, specs, release)
     _name(messages)
     ordered = sorted(messages, key=lambda message: (message.component, message.spec["name"]))
-    coverage = _coverage(messages, [release.name for release in reversed(releases)])
+    covered: dict[str, set[str]] = {}  # some releases don't have all components
+    for message in messages:
+        covered.setdefault(message.component, set()).update(message.releases)
+    oldest_first = [release.name for release in reversed(releases)]
+    coverage = {component: [n for n in oldest_first if n in names] for component, names in covered.items()}
     history = History({(m.component, m.spec["name"]): _history(m, coverage[m.component]) for m in ordered})
     merged = tuple(ImportedSpec(m.spec["name"], m.component, m.spec, m.origin) for m in ordered)
     return Archive(merged, history)
@@ -260,14 +264,6 @@ def _name(messages: list[_Message]) -> None:
         aliases = [name for name in message.names[1:] if name not in taken]
         taken.update(aliases)
         message.spec = normal_form({**message.spec, "aliases": aliases})
-
-
-def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Map each component to the releases that have specs of it. Some releases don't have all components."""
-    found: dict[str, set[str]] = {}
-    for message in messages:
-        found.setdefault(message.component, set()).update(message.releases)
-    return {component: [name for name in oldest_first if name in names] for component, names in found.items()}
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:

@@ -231,7 +231,10 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
     try:
         with zipfile.ZipFile(jar) as archive:
             for entry in sorted(archive.infolist(), key=lambda info: info.filename):
-                _reject_hostile(jar, entry.orig_filename)
+                name = entry.orig_filename
+                parts = name.split("/")
+                if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
+                    raise SpecError(f"{jar}: the entry {name!r} points outside the archive", file=str(jar))
                 if _IN_JAR.fullmatch(entry.filename):
                     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                         text = f"{entry.filename} has compression method {entry.compress_type}; jars use only 0 and 8"
@@ -243,12 +246,6 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
     except _ZIP_FAULTS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise SpecError(f"{jar} is neither a folder nor a readable jar: {reason}", file=str(jar)) from None
-
-
-def _reject_hostile(jar: Path, name: str) -> None:
-    parts = name.split("/")
-    if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
-        raise SpecError(f"{jar}: the entry {name!r} points outside the archive", file=str(jar))
 
 
 def _bounded(data: bytes, origin: str) -> bytes:

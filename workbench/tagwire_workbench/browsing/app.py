@@ -162,7 +162,9 @@ class Browser(App[None]):
             entries.refresh()
         self.heading.update(self._heading())
         if not len(entries.view):
-            self._say_empty()
+            is_all = self.listing.is_done and entries.view.tried >= self.listing.count
+            text = "nothing matches the filter; Escape clears it" if entries.view.text else "the input is empty"
+            self._show(None, text if is_all else "")
 
     def _heading(self) -> str:
         listing, view = self.listing, self.entries.view
@@ -179,12 +181,6 @@ class Browser(App[None]):
         if listing.error:
             parts.append(f"! {listing.error}")
         return printable(f"{self._source}  {'  '.join(parts)}")
-
-    def _say_empty(self) -> None:
-        view = self.entries.view
-        is_all = self.listing.is_done and view.tried >= self.listing.count
-        text = "nothing matches the filter; Escape clears it" if view.text else "the input is empty"
-        self._show(None, text if is_all else "")
 
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         if event.entry != self.entries.entry:

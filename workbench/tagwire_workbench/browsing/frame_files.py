@@ -232,7 +232,10 @@ class StreamFile:
             try:
                 data = self._file.more()
                 splitter.feed(data)
-                self._take(table, splitter)
+                start = splitter.offset
+                for frame in splitter:  # all frames that have been read completely
+                    table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)
+                    start = splitter.offset
                 if not data and not self._follows:
                     splitter.close()
             except (InputError, DecodeError) as error:
@@ -242,13 +245,6 @@ class StreamFile:
                 break
             yield bool(data)
         yield True
-
-    def _take(self, table: FrameTable, splitter: FrameSplitter) -> None:
-        """Add all frames that have been read completely. Raises DecodeError if a frame size is invalid."""
-        start = splitter.offset
-        for frame in splitter:
-            table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)
-            start = splitter.offset
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number, start = table.numbers[row], table.starts[row]

@@ -138,15 +138,12 @@ class CompressedFile:
         found = self._next.more()
         if self._next.output_position - self._positions[-1] >= self._spacing:
             with self._lock:
-                self._keep()
+                self._states.append(self._next.copy())
+                self._positions.append(self._next.output_position)
+                if len(self._states) > _STATES:
+                    del self._states[1::2], self._positions[1::2]
+                    self._spacing *= 2
         return found
-
-    def _keep(self) -> None:
-        self._states.append(self._next.copy())
-        self._positions.append(self._next.output_position)
-        if len(self._states) > _STATES:
-            del self._states[1::2], self._positions[1::2]
-            self._spacing *= 2
 
     def at(self, start: int, size: int) -> bytes:
         with self._lock:

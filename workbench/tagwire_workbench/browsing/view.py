@@ -7,6 +7,7 @@ writes to a listing.
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -121,8 +122,11 @@ class Reader:
 
     def work(self) -> bool:
         """Check, filter and read some entries. Return whether there was anything to do."""
-        found = self._check_visible()
-        found = self.view.advance() or found
+        unknown = self._unknown()
+        for entry in unknown:
+            with suppress(TagwireError):  # the browser shows the error when the user selects the entry
+                self.listing.has_error(entry)
+        found = self.view.advance() or bool(unknown)
         if not self.listing.is_done:
             found = self.listing.advance() or found
         return found
@@ -130,12 +134,3 @@ class Reader:
     def _unknown(self) -> list[int]:
         states = self.listing.states
         return [entry for entry in self.visible if entry < len(states) and states[entry] == UNKNOWN]
-
-    def _check_visible(self) -> bool:
-        unknown = self._unknown()
-        for entry in unknown:
-            try:
-                self.listing.has_error(entry)
-            except TagwireError:  # the browser shows the error when the user selects the entry
-                continue
-        return bool(unknown)

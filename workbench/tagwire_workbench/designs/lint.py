@@ -329,29 +329,19 @@ def lint_pairs(specs: Sequence[MessageSpec]) -> _Found:
             request = requests.get((spec.component, spec.api_key))
             if request is not None:
                 yield from _pair(request, spec)
-    yield from _stiff(alive)
+    flexible = {spec.kind for spec in alive if spec.flexible_versions & spec.valid_versions}
+    for spec in alive:
+        if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
+            yield DesignFinding.of("TL55", spec, "", f"{spec.name} has no flexible version", "flexibleVersions")
 
 
 def _pair(request: MessageSpec, response: MessageSpec) -> _Found:
+    both = request.valid_versions & response.valid_versions
     for rule, key, one, other in (
         ("TL51", "validVersions", request.valid_versions, response.valid_versions),
-        ("TL52", "flexibleVersions", *_in_common(request, response)),
+        ("TL52", "flexibleVersions", request.flexible_versions & both, response.flexible_versions & both),
         ("TL53", "deprecatedVersions", request.deprecated_versions, response.deprecated_versions),
     ):
         if one != other:
             text = f"{key} is {other}, but {one} in {request.name}"
             yield DesignFinding.of(rule, response, "", text, key)
-
-
-def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the flexible versions of a request and of its response, but only those that both messages have."""
-    both = request.valid_versions & response.valid_versions
-    return request.flexible_versions & both, response.flexible_versions & both
-
-
-def _stiff(specs: Sequence[MessageSpec]) -> _Found:
-    """Yield a finding for each message without flexible versions, if other messages of its kind have them."""
-    flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
-    for spec in specs:
-        if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
-            yield DesignFinding.of("TL55", spec, "", f"{spec.name} has no flexible version", "flexibleVersions")

@@ -169,11 +169,15 @@ def dictionary_of(
 
 
 def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
+    """Yield a name and the encoded bytes for each tag, sample value of a fixed-width type, and member of an enum."""
     for row in _rows(cls):
         if row.tag is not None:
             yield f"tag_{row.tag}", uvarint_bytes(row.tag)
-        if row.struct is None and row.wire.is_fixed:
-            yield from _numbers(row)
+        for index, value in enumerate(row.wire.samples if row.struct is None and row.wire.is_fixed else ()):
+            out = bytearray()
+            row.wire.put_many(out, [value])
+            member = row.wire.name_of(value)
+            yield f"{row.enum.__name__}_{member}" if row.enum and member else f"{row.wire.name}_{index}", bytes(out)
 
 
 def _rows(cls: Any) -> Iterator[FieldRow]:
@@ -181,16 +185,6 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
         yield row
         if row.struct is not None:
             yield from _rows(row.struct)
-
-
-def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Yield a name and the encoded bytes for each sample value of a fixed-width type, or for each member of an enum."""
-    wire = row.wire
-    for index, value in enumerate(wire.samples):
-        out = bytearray()
-        wire.put_many(out, [value])
-        member = wire.name_of(value)
-        yield f"{row.enum.__name__}_{member}" if row.enum and member else f"{wire.name}_{index}", bytes(out)
 
 
 def dictionary_text(tokens: Mapping[str, bytes]) -> str:

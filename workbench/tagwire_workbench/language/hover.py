@@ -135,12 +135,8 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
     if row is not None and key == "type" and owner is not None and is_field(owner):
         limits = f", from {row.low} to {row.high}" if row.high else ""
         return Hover(value.span, f"**{name}**: {wire_form(row)}{limits}")
-    return _of_key_value(value, key)
-
-
-def _of_key_value(value: Value, key: str) -> Hover | None:
-    """Return a hover for a value that shows the schema's description of its key, or None if there is no description."""
-    node = schema_node_of(value.parent) if value.parent is not None else None
+    # Show the schema's description of the key, if there is one.
+    node = schema_node_of(owner) if owner is not None else None
     found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
 

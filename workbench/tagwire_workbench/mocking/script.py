@@ -202,7 +202,10 @@ class _AnswerMaker:
         for name, value in self.header.items():
             self._check_header(name, value, (*steps, "header", name))
         for path, value in self.fields.items():
-            self._check_field(path, value, registry, (*steps, "fields", path))
+            inner = (*steps, "fields", path)
+            with self.tree.errors_of(inner):
+                (self.rows[path],) = registry.select_response(self.response, path).fields
+                self._check_json(value, self.rows[path].struct, inner, functools.partial(self._field, path), path)
         if self.body is not None:
             body = (*steps, "body")
             self._check_json(self.body, self.response, body, lambda known: partial_from_json(self.response, known))
@@ -220,12 +223,6 @@ class _AnswerMaker:
             self._check_json(value, struct, steps, lambda known: self._header_fields({name: known}), name)
         else:
             self.tree.add_error(steps, f"{cls.NAME} has no field {name!r}{near(name, names)}", of_key=True)
-
-    def _check_field(self, path: str, value: Any, registry: Registry, steps: Steps) -> None:
-        with self.tree.errors_of(steps):
-            (row,) = registry.select_response(self.response, path).fields
-            self.rows[path] = row
-            self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
         """Check a scripted value with `read`. Parts that depend on a request can't be checked yet, and are left out."""

@@ -14,7 +14,6 @@ from tagwire_cli.output.tables import camel_keys, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Partition
-    from tagwire.log.salvage import SalvageReport
     from tagwire.records import FormatSet
 
 
@@ -58,13 +57,10 @@ def command(
                 if as_json:
                     problems = [problem._asdict() for problem in report.problems]
                     write_json_line(camel_keys(report._asdict() | {"file": str(report.file), "problems": problems}))
-                else:
-                    _tell(report)
+                    continue
+                batches, records = count(report.batches, "intact batch"), count(report.records, "record")
+                write_line(f"{report.file}: kept {batches}, {records}")
+                for problem in report.problems:
+                    say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
     if lost:
         raise click.exceptions.Exit(1)
-
-
-def _tell(report: "SalvageReport") -> None:
-    write_line(f"{report.file}: kept {count(report.batches, 'intact batch')}, {count(report.records, 'record')}")
-    for problem in report.problems:
-        say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
