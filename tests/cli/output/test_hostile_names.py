@@ -17,29 +17,17 @@ NAME = "a\x1b[2J\x9b31m\x7f\u202e\u2028\nspecs/x.json:1:1: error TW101: forged-0
 OBEYED = ("\x1b", "\x9b", "\x7f", "\u202e", "\u2028", "\udcff")
 
 LOG = [
-    "log verify PATH",
-    "log verify PATH --json",
-    "log stat PATH",
-    "log stat PATH --json",
-    "log dump PATH",
-    "log dump PATH --json",
+    *(f"log {command} PATH{json}" for command in ("verify", "stat", "dump") for json in ("", " --json")),
     "log state PATH",
     "log salvage PATH --output out1",
     "log convert PATH --format v1 --output out2",
     "log convert PATH --format v1 --output out3 --json",
     "log compact PATH --output out4",
-    "whatif --to v1 PATH",
-    "whatif --to v1 PATH --json",
-    "whatif --to v1 PATH --html page.html",
+    *(f"whatif --to v1 PATH{more}" for more in ("", " --json", " --html page.html")),
 ]
 SPECS = [
-    "validate PATH",
-    "validate PATH --json",
-    "validate PATH --output-format github",
-    "fmt --check PATH",
-    "fmt --diff PATH",
-    "lint PATH",
-    "collide PATH",
+    *(f"validate PATH{more}" for more in ("", " --json", " --output-format github")),
+    *(f"{command} PATH" for command in ("fmt --check", "fmt --diff", "lint", "collide")),
     "breaking PATH --against PATH",
     "lock PATH --file l.json",
 ]

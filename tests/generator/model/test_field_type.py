@@ -8,37 +8,29 @@ from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 
+HINTS = {
+    "write '[]string'": ["list<string>", "string[]", "List<String>"],
+    "write '[]int64'": ["array<long>"],
+    "write '[]Topic'": ["vec<Topic>"],
+    "write '[]float64'": ["double[]"],
+    "write '[][]int32'": ["list<list<int>>"],
+    "an array is written as [] and the type of its elements": ["list", "list<map<int,int>>"],
+    "write '[]int64' together with \"semantic\"": ["list<datetime>"],
+    "write 'bytes' together with \"semantic\"": ["decimal(10,2)"],
+    "write 'int64' together with \"semantic\"": ["duration"],
+    "nullableVersions": ["optional string", "optional<string>", "string?"],
+    "a map is an array of structs: write '[]Entry'": ["map<string,string>"],
+    "a map is an array of structs": ["map"],
+    "a register names the numbers": ["enum"],
+    "write 'float64'": ["double"],
+    "write 'int64'": ["long", "timestamp", "[]long"],
+    "write 'int32'": ["int"],
+    "write 'bool'": ["boolean"],
+    "upper-case letter": ["object"],
+}
 
-@pytest.mark.parametrize(
-    ("written", "hint"),
-    [
-        ("list<string>", "write '[]string'"),
-        ("array<long>", "write '[]int64'"),
-        ("vec<Topic>", "write '[]Topic'"),
-        ("string[]", "write '[]string'"),
-        ("double[]", "write '[]float64'"),
-        ("list", "an array is written as [] and the type of its elements"),
-        ("list<list<int>>", "write '[][]int32'"),
-        ("list<map<int,int>>", "an array is written as [] and the type of its elements"),
-        ("list<datetime>", "write '[]int64' together with \"semantic\""),
-        ("decimal(10,2)", "write 'bytes' together with \"semantic\""),
-        ("duration", "write 'int64' together with \"semantic\""),
-        ("optional string", "nullableVersions"),
-        ("map<string,string>", "a map is an array of structs: write '[]Entry'"),
-        ("map", "a map is an array of structs"),
-        ("enum", "a register names the numbers"),
-        ("double", "write 'float64'"),
-        ("long", "write 'int64'"),
-        ("int", "write 'int32'"),
-        ("boolean", "write 'bool'"),
-        ("optional<string>", "nullableVersions"),
-        ("string?", "nullableVersions"),
-        ("object", "upper-case letter"),
-        ("timestamp", "write 'int64'"),
-        ("List<String>", "write '[]string'"),
-        ("[]long", "write 'int64'"),
-    ],
-)
+
+@pytest.mark.parametrize(("hint", "written"), [(hint, each) for hint, types in HINTS.items() for each in types])
 def test_type_names_of_other_languages(written: str, hint: str) -> None:
     with pytest.raises(InvalidSpec) as rejected:
         FieldType.parse(written)

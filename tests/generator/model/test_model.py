@@ -5,7 +5,7 @@ import pytest
 from spec_models import ALL, field, message, struct
 
 from tagwire.errors import SpecError
-from tagwire.versions import NONE, Versions
+from tagwire.versions import NONE
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.model import ENTITY_TYPES, Fallback, FieldType, InvalidSpec, implicit_default
 from tagwire_generator.project.options import SpecOptions
@@ -22,16 +22,11 @@ def test_each_entity_fits_its_type() -> None:
 
 
 TAGGED: dict[str, Any] = {"tag": 0, "tagged_versions": ALL}
-RESPONSE: dict[str, Any] = {"kind": "response"}
 
 INVALID = [
     ("TW301", lambda: FieldType("Foo Bar")),
     ("TW402", lambda: FieldType("int31")),
-    ("TW402", lambda: FieldType("")),
-    ("TW402", lambda: FieldType("class")),
     ("TW404", lambda: FieldType("records", 1)),
-    ("TW403", lambda: FieldType.parse("[] []")),
-    ("TW401", lambda: field("a b")),
     ("TW401", lambda: field("")),
     ("TW406", lambda: field(nullable_versions=ALL, is_of_format=True)),
     ("TW501", lambda: field(type="bool", default=1)),
@@ -48,43 +43,19 @@ INVALID = [
     ("TW507", lambda: field(type="int8", default=None)),
     ("TW508", lambda: field(type="string", default="\u00fc" * 16384)),
     ("TW508", lambda: field(type="string", default=b"x")),
-    ("TW601", lambda: field(tag=-1, tagged_versions=ALL)),
-    ("TW602", lambda: field(tag=1)),
-    ("TW603", lambda: field(tagged_versions=ALL)),
     ("TW301", lambda: struct("../x")),
     ("TW302", lambda: struct("S", field(), field())),
-    ("TW303", lambda: struct("S", field("aB"), field("Ab"))),
     ("TW608", lambda: struct("S", field(**TAGGED), field("B", **TAGGED))),
-    ("TW610", lambda: struct("S", field(**TAGGED), reserved_tags=(0,))),
     ("TW206", lambda: message(name="a-b")),
-    ("TW207", lambda: message(name="ApiKey")),
-    ("TW207", lambda: message(name="Import")),
     ("TW207", lambda: message(name="other")),
     ("TW207", lambda: message(name="v2")),
     ("TW301", lambda: struct("None")),
     ("TW112", lambda: message(kind="reply")),
-    ("TW112", lambda: message(field(entity_type="topic"))),
-    ("TW112", lambda: message(field(entity_type="zone"))),
-    ("TW407", lambda: message(field(entity_type="topicName"))),
     ("TW114", lambda: message(api_key=2**15)),
     ("TW202", lambda: message(valid_versions=ALL)),
-    ("TW205", lambda: message(flexible_versions=Versions(0, 3))),
-    (
-        "TW211",
-        lambda: message(kind="coordinator-key", api_key=1, valid_versions=Versions(0, 1), flexible_versions=NONE),
-    ),
-    ("TW302", lambda: message(field(), field())),
-    ("TW306", lambda: message(field(type="S"))),
     ("TW308", lambda: message(field(type="S"), structs=(struct("S", field(type="[]S")),))),
-    ("TW304", lambda: message(field(type="S"), structs=(struct("S"), struct("S")))),
-    ("TW301", lambda: message(structs=(struct("small"),))),
     ("TW217", lambda: message(fallback=Fallback(0, 35))),
-    (
-        "TW114",
-        lambda: message(field("ErrorCode", "int16"), fallback=Fallback(0, 2**15), flexible_versions=NONE, **RESPONSE),
-    ),
     ("TW609", lambda: message(field(tag=1, tagged_versions=ALL))),
-    ("TW701", lambda: message(optional_versions=ALL)),
     ("TW701", lambda: message(dialect="draft", optional_versions=ALL)),
     ("TW702", lambda: message(field(**TAGGED), dialect="draft", optional_versions=NONE, flexible_versions=NONE)),
 ]

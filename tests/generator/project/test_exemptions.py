@@ -18,21 +18,16 @@ def exemption(**changes: Any) -> Exemption:
     return Exemption(**keys | changes)
 
 
+DAY = datetime.timedelta(1)
+EXCUSING = [{}, {"path": "a.b"}, *({"versions": Versions.parse(each)} for each in ("1-2", "0+"))]
+OTHERS = [{"path": "a"}, {"path": ""}, {"versions": Versions.parse("2")}, {"rule": "TW904"}, {"message": "Q"}]
+
+
 @pytest.mark.parametrize(
     ("changes", "excuses"),
     [
-        ({}, True),
-        ({"path": "a.b"}, True),
-        ({"path": "a"}, False),
-        ({"path": ""}, False),
-        ({"versions": Versions.parse("1-2")}, True),
-        ({"versions": Versions.parse("0+")}, True),
-        ({"versions": Versions.parse("2")}, False),
-        ({"rule": "TW904"}, False),
-        ({"message": "Q"}, False),
-        ({"until": TODAY}, True),
-        ({"until": TODAY + datetime.timedelta(1)}, True),
-        ({"until": TODAY - datetime.timedelta(1)}, False),
+        *((each, True) for each in (*EXCUSING, {"until": TODAY}, {"until": TODAY + DAY})),
+        *((each, False) for each in (*OTHERS, {"until": TODAY - DAY})),
     ],
 )
 def test_findings_that_an_exception_excuses(changes: dict[str, Any], excuses: bool) -> None:

@@ -73,33 +73,21 @@ def test_a_component_may_be_called_layouts(tmp_path: Path) -> None:
     assert str(read(tmp_path, str(history))) == str(history)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[clients",
-        "clients = 3",
-        "clients = [[0]]",
-        'layouts = "x"',
-        "[clients]\nFooRequest = 3",
-        "[clients.FooRequest]\n0 = 3",
-        "[clients.FooRequest]\n0 = [3]",
-        "[clients.FooRequest]\n0 = []",
-        '[clients.FooRequest]\n0 = ""',
-        f'[clients.FooRequest]\n0 = "4.4.0 to : {A}"',
-        f'[clients.FooRequest]\n0 = "4.4.0: {A}0"',
-        f'[clients.FooRequest]\n0 = "4.4.0: {A.upper()}"',
-        f'[clients.FooRequest]\nzero = "4.4.0: {A}"',
-        f'[clients.FooRequest]\n-1 = "4.4.0: {A}"',
-        f'[clients.FooRequest]\n{"9" * 6} = "4.4.0: {A}"',
-        f'[clients.FooRequest]\n0 = "4.4.0: {A}"\n0 = "4.4.0: {A}"',
-        f'[FooRequest]\n0 = "4.4.0: {A}"',
-        "x = " + "[" * 5000 + "]" * 5000,
-    ],
-)
+ENTRIES = ["0 = 3", "0 = [3]", "0 = []", '0 = ""', f'0 = "4.4.0 to : {A}"', f'0 = "4.4.0: {A}0"']
+ENTRIES += [
+    f'0 = "4.4.0: {A.upper()}"',
+    *(f'{key} = "4.4.0: {A}"' for key in ("zero", "-1", "9" * 6, f'0 = "4.4.0: {A}"\n0')),
+]
+
+
+NO_TABLES = ["[clients", "clients = 3", "clients = [[0]]", 'layouts = "x"', "[clients]\nFooRequest = 3"]
+NO_TABLES += [f'[FooRequest]\n0 = "4.4.0: {A}"', "x = " + "[" * 5000 + "]" * 5000]
+
+
+@pytest.mark.parametrize("text", [*NO_TABLES, *(f"[clients.FooRequest]\n{entry}" for entry in ENTRIES)])
 def test_damaged_file_is_rejected(tmp_path: Path, text: str) -> None:
-    with pytest.raises(
-        SpecError, match=r"history\.toml was not written by `tagwire import`: .*; import the specs again"
-    ) as caught:
+    message = r"history\.toml was not written by `tagwire import`: .*; import the specs again"
+    with pytest.raises(SpecError, match=message) as caught:
         read(tmp_path, text)
     assert caught.value.file == str(tmp_path / "history.toml")
 

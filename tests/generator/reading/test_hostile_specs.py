@@ -1,5 +1,6 @@
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -100,39 +101,17 @@ def test_undamaged_specs_are_valid() -> None:
 
 
 NAMES = [
-    "",
-    " ",
-    "a b",
-    "a\nb",
-    "a'b",
-    'a"b',
-    "../a",
-    "a/b",
-    "a\\b",
-    "a.b",
-    "C:",
-    "__init__",
-    "Ä",
-    "\u202ename",
-    "x" * 101,
-    "a;b",
-    "{a}",
+    *["", " ", "a b", "a\nb", "a'b", 'a"b', "../a", "a/b", "a\\b", "a.b", "C:"],
+    *["__init__", "Ä", "\u202ename", "x" * 101, "a;b", "{a}"],
 ]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_hostile_name_gets_through(name: str) -> None:
     def spec(message: str = "Foo", field: str = "A", struct: str = "S", common: str = "T") -> str:
-        return json.dumps(
-            {
-                "name": message,
-                "type": "data",
-                "validVersions": "0",
-                "flexibleVersions": "0+",
-                "fields": [{"name": field, "type": f"[]{struct}", "versions": "0+", "fields": []}],
-                "commonStructs": [{"name": common, "versions": "0+"}],
-            }
-        )
+        keys = {"name": message, "type": "data", "validVersions": "0", "flexibleVersions": "0+"}
+        fields = [{"name": field, "type": f"[]{struct}", "versions": "0+", "fields": []}]
+        return json.dumps(keys | {"fields": fields, "commonStructs": [{"name": common, "versions": "0+"}]})
 
     assert read_spec(spec()).message is not None
     for hostile in (spec(message=name), spec(field=name), spec(struct=name), spec(common=name)):
@@ -158,8 +137,11 @@ def field(name: str, type: str, versions: str = "0+", **more: object) -> dict[st
 
 
 def chain(length: int, width: int) -> list[dict[str, object]]:
-    structs = [[field(f"F{k}", f"S{i + 1}") for k in range(width)] for i in range(length)]
-    return [{"name": f"S{i}", "versions": "0+", "fields": members} for i, members in enumerate([*structs, []])]
+    return structs([*([field(f"F{k}", f"S{i + 1}") for k in range(width)] for i in range(length)), []])
+
+
+def structs(members: Iterable[list[dict[str, object]]]) -> list[dict[str, object]]:
+    return [{"name": f"S{i}", "versions": "0+", "fields": fields} for i, fields in enumerate(members)]
 
 
 HEAVY = {
@@ -174,15 +156,11 @@ HEAVY = {
     "a wide chain": head(fields=[field("A", "S0")], commonStructs=chain(28, 6)),
     "many ranges": head(
         fields=[field(f"A{i}", f"[]S{i}", f"{i}-{i + 9}") for i in range(300)],
-        commonStructs=[
-            {"name": f"S{i}", "versions": "0+", "fields": [field("B", "int8", f"{i}-{i}")]} for i in range(300)
-        ],
+        commonStructs=structs([field("B", "int8", f"{i}-{i}")] for i in range(300)),
     ),
     "a long circle": head(
         fields=[field("A", "S0")],
-        commonStructs=[
-            {"name": f"S{i}", "versions": "0+", "fields": [field("A", f"S{(i + 1) % 500}")]} for i in range(500)
-        ],
+        commonStructs=structs([field("A", f"S{(i + 1) % 500}")] for i in range(500)),
     ),
     "many reserved tags": head(reservedTags=list(range(10_000)), fields=[]),
 }

@@ -15,34 +15,30 @@ def spec(path: str) -> MessageSpec:
     return load(SPECS / path)
 
 
-def facts(findings: list[DesignFinding]) -> list[tuple[str, str]]:
-    return [(finding.rule, finding.path) for finding in findings]
+def facts(findings: list[DesignFinding]) -> list[str]:
+    return [f"{finding.rule} {finding.path}" for finding in findings]
 
 
 LINTED = {
     "records/MessageV0.json": [],
     "records/MessageV1.json": [],
-    "records/RecordBatchV2.json": [("TL03", "max_timestamp")],
-    "drafts/kip82_int/records/MessageKip82Int.json": [("TL05", "headers"), ("TL07", "headers")],
-    "drafts/kip82_int_kip87/MessageKip82IntKip87.json": [("TL05", "headers"), ("TL07", "headers")],
+    "records/RecordBatchV2.json": ["TL03 max_timestamp"],
+    "drafts/kip82_int/records/MessageKip82Int.json": ["TL05 headers", "TL07 headers"],
+    "drafts/kip82_int_kip87/MessageKip82IntKip87.json": ["TL05 headers", "TL07 headers"],
     "drafts/kip87/records/MessageKip87.json": [],
-    "drafts/kip82_str/RecordBatchKip82Str.json": [
-        ("TL03", "max_timestamp"),
-        ("TL04", "messages[].key"),
-        ("TL04", "messages[].value"),
-    ],
+    "drafts/kip82_str/RecordBatchKip82Str.json": ["TL03 max_timestamp", "TL04 messages[].key", "TL04 messages[].value"],
     "drafts/smaller_batches/RecordBatchV3.json": [
-        ("TL01", "magic"),
-        ("TL02", "max_timestamp_delta"),
-        ("TL08", "base_timestamp"),
-        ("TL08", "max_timestamp_delta"),
+        "TL01 magic",
+        "TL02 max_timestamp_delta",
+        "TL08 base_timestamp",
+        "TL08 max_timestamp_delta",
     ],
     "drafts/smaller_batches/RecordBatchV3Zigzag.json": [
-        ("TL01", "magic"),
-        ("TL02", "max_timestamp_delta"),
-        ("TL06", "batch_length"),
-        ("TL06", "batch_length"),
-        ("TL06", "last_offset_delta"),
+        "TL01 magic",
+        "TL02 max_timestamp_delta",
+        "TL06 batch_length",
+        "TL06 batch_length",
+        "TL06 last_offset_delta",
     ],
 }
 
@@ -58,7 +54,7 @@ def test_v2_has_only_a_note() -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule < "TL2"])
 def test_each_rule_has_one_that_passes_and_one_that_does_not(rule: str) -> None:
-    found = {any(rule == each for each, _ in findings) for findings in LINTED.values()}
+    found = {any(each.startswith(rule) for each in findings) for findings in LINTED.values()}
     assert found == {True, False}
 
 

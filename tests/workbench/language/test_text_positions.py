@@ -7,22 +7,28 @@ TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
 # a 0, \n 1, " 2, the emoji 3, the accented letter 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
 
 
+# In UTF-16, the emoji takes two units. A single \r also ends a line.
+UTF_16 = {
+    0: (0, 0),
+    1: (0, 1),
+    2: (1, 0),
+    3: (1, 1),
+    4: (1, 3),
+    5: (1, 4),
+    7: (1, 6),
+    9: (2, 0),
+    11: (3, 0),
+    12: (3, 1),
+}
+UTF_8 = {4: (1, 5), 5: (1, 7)}  # the emoji takes four bytes, and the accented letter two
+
+
 @pytest.mark.parametrize(
     ("encoding", "offset", "position"),
     [
-        ("utf-16", 0, (0, 0)),
-        ("utf-16", 1, (0, 1)),
-        ("utf-16", 2, (1, 0)),
-        ("utf-16", 3, (1, 1)),
-        ("utf-16", 4, (1, 3)),  # the emoji takes two units in UTF-16
-        ("utf-16", 5, (1, 4)),
-        ("utf-16", 7, (1, 6)),
-        ("utf-16", 9, (2, 0)),
-        ("utf-16", 11, (3, 0)),  # a single \r also ends a line
-        ("utf-16", 12, (3, 1)),
+        *(("utf-16", *each) for each in UTF_16.items()),
+        *(("utf-8", *each) for each in UTF_8.items()),
         ("utf-32", 5, (1, 3)),
-        ("utf-8", 4, (1, 5)),  # the emoji takes four bytes in UTF-8
-        ("utf-8", 5, (1, 7)),  # the accented letter takes two bytes in UTF-8
     ],
 )
 def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -> None:
