@@ -12,6 +12,7 @@ from tagwire.records import Record, build
 from tagwire_cli.app import app
 from tagwire_cli.command_table import SECTIONS
 
+JSON = ("json", "tagwire.message.json")
 HEAVY = ("black", "jinja2", "jsonschema", "rich", "tagwire_messages")
 
 
@@ -61,10 +62,7 @@ def test_help_loads_nothing_slow() -> None:
 @pytest.mark.parametrize(
     ("words", "unneeded"),
     [
-        (
-            ["decode", "LeaveGroupRequest", "0"],
-            {"base64", "json", "pathlib", "tagwire.message.json", "tagwire_messages.metadata_request"},
-        ),
+        (["decode", "LeaveGroupRequest", "0"], {*JSON, "base64", "pathlib", "tagwire_messages.metadata_request"}),
         (["log", "stat", "alpha-0"], {"importlib.util", "json"}),
         (["log", "verify", "alpha-0"], {"importlib.util", "json"}),
         (["log", "stat", "missing"], {"tagwire_generator"}),

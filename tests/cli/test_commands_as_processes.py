@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from spec_projects import spec
 from terminal import on_terminal, screen
 
 from tagwire.records import Record, build
@@ -138,11 +139,9 @@ output = "src"
 def test_the_first_spec_set_of_a_project_is_its_package(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
     (tmp_path / "specs").mkdir()
-    fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
-    for kind, key in (("request", 7), ("response", 7)):
-        name = f"Ping{kind.title()}"
-        spec = {"apiKey": key, "type": kind, "name": name, "validVersions": "0", "flexibleVersions": "none"}
-        (tmp_path / "specs" / f"{name}.json").write_text(json.dumps(spec | {"fields": fields}))
+    for name in ("PingRequest", "PingResponse"):
+        plain = spec(name, validVersions="0", flexibleVersions="none")
+        (tmp_path / "specs" / f"{name}.json").write_text(json.dumps(plain))
     before = run("messages", cwd=tmp_path)
     assert before.returncode == 2 and b"'pings' can't be imported" in before.stderr
 

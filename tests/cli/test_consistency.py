@@ -160,13 +160,9 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "\x1b[" in tagwire_result("--color", "always", "explain", HEX).stdout
     assert "\x1b[" not in tagwire_result("--color", "never", "explain", HEX).stdout
     assert "\x1b[" in CliRunner().invoke(app, ["explain", HEX], env={"FORCE_COLOR": "1", "NO_COLOR": None}).stdout
-    assert (
-        tagwire_result("-C", "inner", "init", "three").exit_code == 0
-        and (tmp_path / "inner" / "message_specs").is_dir()
-    )
-    assert (
-        tagwire_result("-C", "nowhere", *show).stderr == "tagwire: nowhere can't be read: No such file or directory\n"
-    )
+    assert tagwire_result("-C", "inner", "init", "three", code=0) and (tmp_path / "inner" / "message_specs").is_dir()
+    missing = "tagwire: nowhere can't be read: No such file or directory\n"
+    assert tagwire_result("-C", "nowhere", *show).stderr == missing
     assert tagwire_result("-V").stdout == tagwire_result("--version").stdout
 
 
@@ -339,8 +335,7 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
 
 def test_a_redacted_network_capture_is_a_capture() -> None:
     every = tagwire_result("redact", "--keep-unreadable", stdin=UNPAIRED, code=1).stdout
-    frames = [
-        tagwire_result("decode", "--capture", "--jsonl", "--keep-going", stdin=each) for each in (UNPAIRED, every)
-    ]
+    words = ("decode", "--capture", "--jsonl", "--keep-going")
+    frames = [tagwire_result(*words, stdin=each) for each in (UNPAIRED, every)]
     assert frames[1].stdout.replace("; its line needs api_key and api_version", "") == frames[0].stdout
     assert len(tagwire_result("redact", stdin=UNPAIRED, code=1).stdout.splitlines()) == 2

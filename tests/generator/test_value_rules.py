@@ -23,6 +23,9 @@ import tagwire
 import tagwire.arrow
 from tagwire.message import fresh
 from tagwire.message.engines import python_serializer
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.views.message_view import message_view
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +96,10 @@ def test_golden_bytes(package: Any, version: int, chosen: str) -> None:
     assert value.which("content") == (chosen if chosen in ("text", "goods", "flowers") else None)
 
 
+ONE_ALTERNATIVE = "the union content can have only one alternative"
 BROKEN_JSON = [
     ({"stops": [{"city": "a", "gate": 0, "minutes": 1}] * 2}, "stops[1]", "the same key as element 0"),
-    (
-        {"text": "x", "flowers": ["r"]},
-        "flowers",
-        "is given together with text, but the union content can have only one alternative",
-    ),
+    ({"text": "x", "flowers": ["r"]}, "flowers", f"is given together with text, but {ONE_ALTERNATIVE}"),
     ({}, "", "no alternative of the union content is given; give one of the keys text, goods, flowers"),
 ]
 
@@ -147,10 +147,8 @@ def test_constructor_rejects_two_alternatives(package: Any) -> None:
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
-        assert str(error.value) == (
-            "Parcel: flowers: is set, but so is text, and the union content can have only one alternative; "
-            "set one of them to None"
-        )
+        reason = f"is set, but so is text, and {ONE_ALTERNATIVE}; set one of them to None"
+        assert str(error.value) == f"Parcel: flowers: {reason}"
         with pytest.raises(tagwire.EncodeError):
             parcel(package, text="hi").replace(flowers=())
 
@@ -232,9 +230,8 @@ def test_a_fresh_object_has_the_defaults_of_required_fields(package: Any) -> Non
 def test_copies_and_pickles_of_required_fields(package: Any) -> None:
     person = package.Person(name="")
     assert repr(person) == "Person(name='')", "the call that makes it"
-    assert (
-        person.replace() == person == copy.copy(person) == copy.deepcopy(person) == pickle.loads(pickle.dumps(person))
-    )
+    assert all(each == person for each in (person.replace(), copy.copy(person), copy.deepcopy(person)))
+    assert pickle.loads(pickle.dumps(person)) == person
     assert person.replace(name="m").name == "m"
     value, _ = golden(package, 2, "goods")
     assert copy.deepcopy(value) == value == pickle.loads(pickle.dumps(value))
@@ -257,10 +254,9 @@ def test_json_without_a_required_field_is_rejected(package: Any) -> None:
     form = golden(package, 2, "text")[0].to_json(2)
     for key in ("id", "depot", "sender"):
         broken = {name: form[name] for name in form if name != key}
-        with pytest.raises(tagwire.EncodeError, match=f"the key '{key}' is missing"):
-            package.Parcel.from_json(broken, 2)
-        with pytest.raises(tagwire.EncodeError, match=f"the key '{key}' is missing"):
-            package.Parcel.from_json_text(json.dumps(broken), 2)
+        for read, text in ((package.Parcel.from_json, broken), (package.Parcel.from_json_text, json.dumps(broken))):
+            with pytest.raises(tagwire.EncodeError, match=f"the key '{key}' is missing"):
+                read(text, 2)
 
 
 def test_elements_by_their_keys(package: Any) -> None:
@@ -343,20 +339,13 @@ def test_columns_keep_the_rules(package: Any) -> None:
 
 
 def test_targets_name_the_rules(package: Any) -> None:
-    from tagwire_generator.project.options import SpecOptions
-    from tagwire_generator.reading.spec import read_spec
-    from tagwire_generator.views.message_view import message_view
-
     spec = read_spec(json.dumps(PARCEL), file="Parcel.json").message
     assert spec is not None
     view = message_view(spec, "parcel_messages", SpecOptions(), "Parcel.json")
     rules = {row.path: row.rules for row in view.rows if row.rules}
     assert rules == {
-        "id": ("required",),
-        "depot": ("required",),
+        **dict.fromkeys(("id", "depot", "sender", "sender.name"), ("required",)),
         "stops": ("unique by key",),
-        "sender": ("required",),
-        "sender.name": ("required",),
         **dict.fromkeys(("text", "goods", "flowers"), ("an alternative of content",)),
     }
     assert [field.union for field in view.wire[2].struct.tagged] == ["content"] * 3

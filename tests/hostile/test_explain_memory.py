@@ -8,6 +8,7 @@ from command import tagwire_result
 from growth import peak_bytes
 
 import tagwire_messages as messages
+from tagwire.explain.trace import trace
 from tagwire.records import BatchBuilder
 from tagwire_cli.output import tables
 
@@ -58,11 +59,7 @@ def test_json_output_does_not_change(words: str, count: int, tmp_path: Path) -> 
 
 
 def test_output_for_one_message_does_not_change() -> None:
-    words = ["explain", "LeaveGroupRequest", "0", "--hex", "--json", "-"]
-    result = tagwire_result(*words, stdin="00016700016d")
-    found = json.loads(result.stdout)
-    assert result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     data = bytes.fromhex("00016700016d")
-    from tagwire.explain.trace import trace
-
-    assert found == trace(messages.LeaveGroupRequest, data, 0).to_json()
+    result = tagwire_result("explain", "LeaveGroupRequest", "0", "--hex", "--json", "-", stdin=data.hex())
+    found = trace(messages.LeaveGroupRequest, data, 0).to_json()
+    assert result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"

@@ -25,15 +25,12 @@ def ask(call: str, **question: Any) -> dict[str, Any]:
     return found
 
 
+MESSAGE = ["HeartbeatRequest", "4"]
 QUESTIONS: dict[str, tuple[list[str], bytes, dict[str, Any]]] = {
     "guess": (["--guess"], HEARTBEAT, {}),
     "request": (["--request"], HEARTBEAT, {"kind": "request"}),
     "cut": (["--request"], HEARTBEAT[:-2], {"kind": "request"}),
-    "message": (
-        ["HeartbeatRequest", "4"],
-        messages.HeartbeatRequest(group_id="g").encode(4),
-        {"kind": "message", "words": ["HeartbeatRequest", "4"]},
-    ),
+    "message": (MESSAGE, messages.HeartbeatRequest(group_id="g").encode(4), {"kind": "message", "words": MESSAGE}),
     "batches": (["--format", "v2"], BATCH, {"kind": "format", "format": "v2"}),
     "nothing": (["--guess"], b"", {}),
 }
@@ -55,17 +52,12 @@ def row_of(found: dict[str, Any], name: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "expected"),
-    [
-        ("group_id", "a longer group", {"group_id": "a longer group"}),
-        ("generation_id", "-3", {"generation_id": -3}),
-        ("group_instance_id", "i", {"group_instance_id": "i"}),
-    ],
+    ("field", "value"), [("group_id", "a longer group"), ("generation_id", -3), ("group_instance_id", "i")]
 )
-def test_an_edit_is_the_message_with_that_value(field: str, value: str, expected: dict[str, Any]) -> None:
+def test_an_edit_is_the_message_with_that_value(field: str, value: Any) -> None:
     found = ask("explain", text=HEARTBEAT.hex(), kind="request")
-    edited = ask("edit", text=HEARTBEAT.hex(), kind="request", row=row_of(found, field), value=value)
-    values: dict[str, Any] = {"group_id": "g", **expected}
+    edited = ask("edit", text=HEARTBEAT.hex(), kind="request", row=row_of(found, field), value=str(value))
+    values: dict[str, Any] = {"group_id": "g", field: value}
     message = messages.HeartbeatRequest(**values)
     assert edited["hex"] == messages.registry.encode_request(message, 4, correlation_id=7).hex()
 
@@ -132,14 +124,11 @@ for question in json.loads(sys.stdin.read()):
     answer(json.dumps(question))
 print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 """
+    environment = {**os.environ, "TAGWIRE_ENGINE": "python"}  # browsers have no native engine
+    command = [sys.executable, "-c", program]
+    asked = json.dumps(questions)
     result = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=SITE,
-        env={**os.environ, "TAGWIRE_ENGINE": "python"},  # browsers have no native engine
-        input=json.dumps(questions),
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=SITE, env=environment, input=asked, capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
     assert set(result.stdout.split()) - sys.stdlib_module_names <= {*CORE, "google_crc32c", "cramjam"}

@@ -87,12 +87,9 @@ def test_unsupported_specs(project: Path) -> None:
     write("HeadedResponse", type="response", apiKey=9, dialect="tagwire", headerVersions={"0+": "1"})
     result = run("--json", "--output", "plain", code=1)
     stops = {each["file"]: each["stops"] for each in json.loads(result.stdout) if each["stops"]}
-    assert [(each["what"], each["line"], each["column"]) for each in stops["specs/Typed.json"]] == [
-        ("the type uint64", 9, 15)
-    ]
-    assert [(each["what"], each["line"]) for each in stops["specs/HeadedResponse.json"]] == [
-        ("headers other than those that Kafka implies", 15)
-    ]
+    [typed], [headed] = stops["specs/Typed.json"], stops["specs/HeadedResponse.json"]
+    assert (typed["what"], typed["line"], typed["column"]) == ("the type uint64", 9, 15)
+    assert (headed["what"], headed["line"]) == ("headers other than those that Kafka implies", 15)
     assert stops["specs/Drafted.json"][0]["what"] == "the key versionsWithOptional"
     assert "Gap has tag 1, but not 0" in stops["specs/Gap.json"][0]["what"]
     assert stops["specs/Gap.json"][0]["line"] == 14

@@ -19,14 +19,8 @@ DATA = Path(__file__).parents[2] / "data"
 FOLDER = Path(tagwire_cli.__file__).with_name("json_schemas")
 LEAVE = "00016700016d"
 FRAME = "00000012000d00000000000700026d65" + LEAVE
-FLAWED_FORMAT = """{
-  "type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic",
-  "fields": [
-    { "name": "Text", "type": "string", "length": "int16" },
-    { "name": "Magic", "type": "int8", "equals": 9 }
-  ]
-}
-"""
+FIELDS = [{"name": "Text", "type": "string", "length": "int16"}, {"name": "Magic", "type": "int8", "equals": 9}]
+FLAWED_FORMAT = {"type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic", "fields": FIELDS}
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
@@ -84,7 +78,7 @@ def test_explain() -> None:
 
 
 def test_findings_about_specs(project: Path) -> None:
-    (project / "OddBatch.json").write_text(FLAWED_FORMAT)
+    (project / "OddBatch.json").write_text(json.dumps(FLAWED_FORMAT))
     held("validate", printed("validate", "--output-format", "json"))
     write_spec(project / "bad", "PingData", type="data", apiKey=4, flexibleVersions="0-1")
     held("validate", printed("validate", "bad/message_specs", "--output-format", "json", code=1))
@@ -127,10 +121,8 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
     whole = str(DATA / "sample_log" / "orders-0")
     converted = rows("log", "convert", "--json", "--to", "v1", whole, "--output", str(tmp_path / "made"), code=1)
     held("log convert", *converted)
-    explained = rows(
-        "log", "compact", "--json", "--explain", "--include-active", whole, "--output", str(tmp_path / "c")
-    )
-    held("log compact", *explained)
+    compacted = ("log", "compact", "--json", "--explain", "--include-active", whole, "--output", tmp_path / "c")
+    held("log compact", *rows(*compacted))
     held("whatif", printed("whatif", "--to", "v1", "--json", whole))
     held("whatif", printed("whatif", "--to", "v3", "--codec", "gzip", "--batch-records", "9", "--json", whole))
 

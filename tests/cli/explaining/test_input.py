@@ -11,12 +11,8 @@ from network_packets import Segment, pcap
 import tagwire_messages as messages
 from tagwire.records import BatchBuilder
 
-REQUEST = messages.registry.encode_request(
-    messages.ApiVersionsRequest(client_software_name="tagwire", client_software_version="1.0"),
-    3,
-    correlation_id=7,
-    client_id="demo-app",
-)
+ASKED = messages.ApiVersionsRequest(client_software_name="tagwire", client_software_version="1.0")
+REQUEST = messages.registry.encode_request(ASKED, 3, correlation_id=7, client_id="demo-app")
 SIZED = len(REQUEST).to_bytes(4, "big") + REQUEST
 BATCH = bytes(BatchBuilder().append(b"k", b"v").build().encode())
 PCAP = pcap([Segment(1, SIZED)])
@@ -100,9 +96,8 @@ def test_suggested_commands_read_the_same_input() -> None:
 def test_a_response_without_its_request_has_commands_for_its_own_bytes(tmp_path: Path) -> None:
     answer = messages.registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7)
     file = tmp_path / "a.pcap"
-    file.write_bytes(
-        pcap([Segment(1, len(answer).to_bytes(4, "big") + answer)]).replace(b"\x9c\x40\x23\x84", b"\x23\x84\x9c\x40")
-    )
+    data = pcap([Segment(1, len(answer).to_bytes(4, "big") + answer)])
+    file.write_bytes(data.replace(b"\x9c\x40\x23\x84", b"\x23\x84\x9c\x40"))
     shown = run(file, code=1)
     assert "the request of this response was not captured" in shown.stderr
     commands = [line.partition("tagwire explain ")[2] for line in shown.stdout.splitlines() if "--response" in line]

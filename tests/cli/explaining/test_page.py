@@ -13,6 +13,7 @@ import tagwire_messages as messages
 from tagwire.explain import html
 from tagwire.explain.text import parse_annotated
 from tagwire.records import BatchBuilder
+from tagwire_messages.metadata_request import MetadataRequestTopic
 
 DATA = Path(__file__).parents[2] / "data"
 SEGMENT = sorted((DATA / "sample_log").rglob("*.log"))[0]
@@ -107,16 +108,7 @@ def test_every_byte_is_in_one_row(name: str) -> None:
 
 
 def test_rows_nest_as_the_fields_do() -> None:
-    topics = [{"name": "orders"}, {"name": "returns"}]
-    request = messages.MetadataRequest.from_json(
-        {
-            "topics": topics,
-            "allowAutoTopicCreation": True,
-            "includeClusterAuthorizedOperations": False,
-            "includeTopicAuthorizedOperations": False,
-        },
-        9,
-    )
+    request = messages.MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in ("orders", "returns")])
     page = render("MetadataRequest", "9", stdin=request.encode(9))
     shown = [(row["depth"], row["name"], row["value"]) for row in page.rows[:6]]
     assert shown == [

@@ -118,15 +118,9 @@ def test_a_capture() -> None:
 
 
 def test_responses_are_identified_by_their_request() -> None:
-    rows = [
-        {"dir": "req", "conn": 1, "hex": REQUEST.hex()},
-        {
-            "dir": "resp",
-            "conn": 1,
-            "hex": registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7).hex(),
-        },
-        {"dir": "resp", "conn": 2, "hex": EQUAL.hex()},
-    ]
+    answer = registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7)
+    frames = [("req", 1, REQUEST), ("resp", 1, answer), ("resp", 2, EQUAL)]
+    rows = [{"dir": direction, "conn": conn, "hex": data.hex()} for direction, conn, data in frames]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert "# HeartbeatResponse v4: " in result.stdout
     # The capture has no request for the response in frame 3.
@@ -255,9 +249,8 @@ def test_network_capture_with_a_missing_packet(tmp_path: Path) -> None:
     result = run("--capture", str(tmp_path / "a.pcap"), code=1)
     assert result.stdout.count("# HeartbeatRequest v4: ") == 4, "all but the one that is missing"
     assert result.stdout.count("# HeartbeatResponse v4: ") == 4, "all whose request is known"
-    gap = (
-        f"gap in the requests: {len(requests[0])} bytes missing, 0 bytes left out: packets are missing from the capture"
-    )
+    missing = f"{len(requests[0])} bytes missing, 0 bytes left out"
+    gap = f"gap in the requests: {missing}: packets are missing from the capture"
     where = "frame 4, request, 10.0.0.1:40000 -> 10.0.0.2:9092"
     assert f"# {where}\n# ! {gap}\n" in result.stdout
     assert f"tagwire: {where}: {gap}\n" in result.stderr

@@ -13,14 +13,8 @@ SCHEMA = json.loads(gzip.decompress((Path(__file__).parents[2] / "data/sarif/sar
 PROPERTY = r"(?:file|line|col|title)=[^:,\n]*"
 ANNOTATION = re.compile(rf"::(error|warning|notice) {PROPERTY}(?:,{PROPERTY})*::[^\n]+")
 """Matches a GitHub workflow command. In properties, `:`, `,` and line ends must be escaped."""
-FORMAT_SPEC = """{
-  "type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic",
-  "fields": [
-    { "name": "Text", "type": "string", "length": "int16" },
-    { "name": "Magic", "type": "int8", "equals": 9 }
-  ]
-}
-"""
+FIELDS = [{"name": "Text", "type": "string", "length": "int16"}, {"name": "Magic", "type": "int8", "equals": 9}]
+FORMAT_SPEC = {"type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic", "fields": FIELDS}
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_project(tmp_path)
     edit_spec(tmp_path, "PingRequest", '"int64"', '"int32"')
     write_spec(tmp_path / "bad, one: 100%", "PingData", type="data", apiKey=4, flexibleVersions="0-1")
-    (tmp_path / "OddBatch.json").write_text(FORMAT_SPEC)
+    (tmp_path / "OddBatch.json").write_text(json.dumps(FORMAT_SPEC))
     return tmp_path
 
 

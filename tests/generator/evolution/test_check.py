@@ -45,37 +45,27 @@ def api(name: str, key: int, type: str = "int32", more: str = "", kind: str = "m
     return spec(field(type=type), f'"apiKey": {key},{more}', name=name, kind=kind, valid=valid)
 
 
-SETS: list[tuple[str, list[str], list[str], list[tuple[str, str]]]] = [
+SETS: list[tuple[str, list[str], list[str], list[str]]] = [
     ("nothing changed", [api("X", 1), api("Y", 2)], [api("Y", 2), api("X", 1)], []),
     ("a message more", [api("X", 1)], [api("X", 1), api("Y", 2)], []),
-    ("gone", [api("X", 1), api("Y", 2)], [api("Y", 2)], [("TW961", "X")]),
-    ("gone for good", [api("X", 1, valid="none")], [], [("TW961", "X")]),
-    ("renamed, found by its key", [api("X", 1)], [api("Y", 1)], [("TW940", "Y")]),
-    ("renamed, found by its alias", [api("X", 1)], [api("Y", 7, more=' "aliases": ["X"],')], [("TW922", "Y")]),
-    ("a key taken by other bytes", [api("X", 1)], [api("Y", 1, "string")], [("TW903", "Y"), ("TW925", "Y")]),
-    (
-        "a key taken without a common version",
-        [api("X", 1, valid="0")],
-        [api("Y", 1, valid="1-2")],
-        [("TW925", "Y"), ("TW960", "Y")],
-    ),
-    ("a reserved key taken", [api("X", 1, valid="none")], [api("Y", 1)], [("TW961", "X"), ("TW925", "Y")]),
-    (
-        "keys swapped",
-        [api("X", 1), api("Y", 2)],
-        [api("X", 2), api("Y", 1)],
-        [("TW922", "X"), ("TW925", "X"), ("TW922", "Y"), ("TW925", "Y")],
-    ),
-    ("a name that moved on", [api("X", 1)], [api("X", 2), api("Y", 1)], [("TW922", "X"), ("TW925", "Y")]),
+    ("gone", [api("X", 1), api("Y", 2)], [api("Y", 2)], ["TW961 X"]),
+    ("gone for good", [api("X", 1, valid="none")], [], ["TW961 X"]),
+    ("renamed, found by its key", [api("X", 1)], [api("Y", 1)], ["TW940 Y"]),
+    ("renamed, found by its alias", [api("X", 1)], [api("Y", 7, more=' "aliases": ["X"],')], ["TW922 Y"]),
+    ("a key taken by other bytes", [api("X", 1)], [api("Y", 1, "string")], ["TW903 Y", "TW925 Y"]),
+    ("a key taken by others", [api("X", 1, valid="0")], [api("Y", 1, valid="1-2")], ["TW925 Y", "TW960 Y"]),
+    ("a reserved key taken", [api("X", 1, valid="none")], [api("Y", 1)], ["TW961 X", "TW925 Y"]),
+    ("swapped", [api("X", 1), api("Y", 2)], [api("X", 2), api("Y", 1)], ["TW922 X", "TW925 X", "TW922 Y", "TW925 Y"]),
+    ("a name that moved on", [api("X", 1)], [api("X", 2), api("Y", 1)], ["TW922 X", "TW925 Y"]),
     ("another kind with the key", [api("X", 1)], [api("X", 1), api("YRequest", 1, kind="request")], []),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "rules"), [row[1:] for row in SETS], ids=[row[0] for row in SETS])
-def test_sets_of_messages(old: list[str], new: list[str], rules: list[tuple[str, str]]) -> None:
-    assert [(each.rule, each.message_name) for each in compare_specs(sets(*old), sets(*new))] == rules
+def test_sets_of_messages(old: list[str], new: list[str], rules: list[str]) -> None:
+    assert [f"{each.rule} {each.message_name}" for each in compare_specs(sets(*old), sets(*new))] == rules
     by_name = compare_specs(*({each.name: each for each in sets(*side)} for side in (old, new)))
-    assert [(each.rule, each.message_name) for each in by_name] == rules
+    assert [f"{each.rule} {each.message_name}" for each in by_name] == rules
 
 
 def test_keys_repeat_across_components() -> None:
@@ -84,19 +74,14 @@ def test_keys_repeat_across_components() -> None:
 
 
 def test_a_response_is_as_stable_as_its_request() -> None:
-    kinds = {"FooRequest": "request", "FooResponse": "response"}
     flag = ' "latestVersionUnstable": true,'
-    old = sets(*(api(name, 1, kind=kind, more=flag if "Request" in name else "") for name, kind in kinds.items()))
-    new = sets(
-        *(api(name, 1, "int64", kind=kind, more=flag if "Request" in name else "") for name, kind in kinds.items())
-    )
-    rules = [(each.rule, each.message_name, each.versions) for each in compare_specs(old, new)]
-    assert rules == [
-        ("TW903", "FooRequest", "0-1"),
-        ("TW962", "FooRequest", "2"),
-        ("TW903", "FooResponse", "0-1"),
-        ("TW962", "FooResponse", "2"),
-    ]
+
+    def pair(type: str) -> list[MessageSpec]:
+        return sets(api("FooRequest", 1, type, flag, "request"), api("FooResponse", 1, type, kind="response"))
+
+    rules = [(each.rule, each.message_name, each.versions) for each in compare_specs(pair("int32"), pair("int64"))]
+    found = (("TW903", "0-1"), ("TW962", "2"))
+    assert rules == [(rule, f"Foo{kind}", versions) for kind in ("Request", "Response") for rule, versions in found]
 
 
 def history(old: str, **more: Any) -> Released:

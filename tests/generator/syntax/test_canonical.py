@@ -12,14 +12,10 @@ from tagwire_generator.syntax.parse import parse
 TESTS = Path(__file__).parents[2]
 MESSAGE_SPECS = TESTS.parent / "message_specs"
 KAFKA_SPECS = sorted((MESSAGE_SPECS / "kafka").rglob("*.json"))
-OTHER_SPECS = sorted(
-    path
-    for path in [
-        *(MESSAGE_SPECS / "drafts").rglob("*.json"),
-        *(TESTS / "data" / "kafka_cases" / "test_specs").glob("*.json"),
-    ]
-    if '"type": "format"' not in path.read_text()  # tagwire doesn't write record format specs
-)
+CASES = (TESTS / "data" / "kafka_cases" / "test_specs").glob("*.json")
+DRAFTS = (MESSAGE_SPECS / "drafts").rglob("*.json")
+# tagwire doesn't write record format specs.
+OTHER_SPECS = sorted(path for path in (*DRAFTS, *CASES) if '"type": "format"' not in path.read_text())
 
 
 def canonical(text: str) -> str:
@@ -196,10 +192,7 @@ def test_versions_of_an_imported_struct_are_numbers(given: dict[str, Any], expec
     [
         (message(bogus=1), "message: a message can't have the key 'bogus'"),
         (message(fields=[field(bogus=1)]), "Bar: a field can't have the key 'bogus'"),
-        (
-            message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]),
-            "Baz: a struct can't have the key 'tag'",
-        ),
+        (message(commonStructs=[{"name": "Baz", "tag": 0}]), "Baz: a struct can't have the key 'tag'"),
     ],
 )
 def test_no_key_is_lost_silently(spec: dict[str, Any], expected: str) -> None:

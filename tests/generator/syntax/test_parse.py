@@ -37,16 +37,10 @@ def test_json_is_parsed_as_json(value: dict[str, object], indent: int | str | No
 def test_every_key_and_value_has_its_place() -> None:
     text = '// first\n{ "a": [1,\n\t"b"], /* x\n y */ "c" :\n  null }'
     root = tree(text)
-    places = {
-        "root": root,
-        "a": root.members["a"],
-        "list": root.members["a"].value,
-        "c": root.members["c"],
-        "null": root.members["c"].value,
-    }
-    expected = {"root": (2, 1), "a": (2, 3), "list": (2, 8), "c": (4, 7), "null": (5, 3)}
-    assert {name: (node.line, node.column) for name, node in places.items()} == expected
-    items = root.members["a"].value
+    a, c = root.members["a"], root.members["c"]
+    places = [(node.line, node.column) for node in (root, a, a.value, c, c.value)]
+    assert places == [(2, 1), (2, 3), (2, 8), (4, 7), (5, 3)]
+    items = a.value
     assert isinstance(items, Items)
     assert [(item.line, item.column) for item in items.items] == [(2, 9), (3, 2)]
 

@@ -53,16 +53,10 @@ def test_lines_of_json(script: Path) -> None:
     assert (process.returncode, out, err) == (0, "", "")
     for each in (address, request):
         jsonschema.validate(each, SCHEMA)
-    assert request == {
-        "number": 1,
-        "connection": 1,
-        "index": 1,
-        "offset": 0,
-        "message": "HeartbeatRequest",
-        "version": 0,
-        "header": {"requestApiKey": 12, "requestApiVersion": 0, "correlationId": 7, "clientId": None},
-        "body": {"groupId": "g", "generationId": 0, "memberId": "m"},
-    }
+    header = {"requestApiKey": 12, "requestApiVersion": 0, "correlationId": 7, "clientId": None}
+    body = {"groupId": "g", "generationId": 0, "memberId": "m"}
+    place = {"number": 1, "connection": 1, "index": 1, "offset": 0}
+    assert request == {**place, "message": "HeartbeatRequest", "version": 0, "header": header, "body": body}
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

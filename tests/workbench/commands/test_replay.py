@@ -205,9 +205,8 @@ def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
         *exchange(3, fetch(RECORDED, 77), fetched(RECORDED, 77), 13),
         *exchange(4, fetch(RECORDED, 77), fetched(RECORDED, 77), 13),
     )
-    peer.on(kafka.MetadataRequest).reply(
-        described(("orders", ASSIGNED)).replace(brokers=[BROKERS[0].replace(host="other", port=1)])
-    )
+    brokers = [BROKERS[0].replace(host="other", port=1)]
+    peer.on(kafka.MetadataRequest).reply(described(("orders", ASSIGNED)).replace(brokers=brokers))
     peer.on(kafka.FetchRequest).reply([fetched(ASSIGNED, 99), fetched(ASSIGNED, 99), fetched(RECORDED, 99)])
     code, out, err = replay(file, "--to", peer.address)
     assert err == "played 4 requests; answers: 3 the same, 1 different, 0 missing\n", out
@@ -307,13 +306,10 @@ def test_undecodable_requests_and_records_are_sent_unchanged(peer: MockPeer, tmp
 
 def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp_path: Path) -> None:
     def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
-        responses = [
-            TopicProduceResponse(
-                name=name,
-                partition_responses=[PartitionProduceResponse(index=at, base_offset=offset) for at, offset in rows],
-            )
-            for name, rows in topics
-        ]
+        responses = []
+        for name, rows in topics:
+            parts = [PartitionProduceResponse(index=at, base_offset=offset) for at, offset in rows]
+            responses.append(TopicProduceResponse(name=name, partition_responses=parts))
         return kafka.ProduceResponse(responses=responses)
 
     recorded = produced(("a", [(0, 5), (1, 6)]), ("b", [(0, 7)]))
@@ -332,11 +328,9 @@ def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp
 
 
 def test_pace_multiplies_the_recorded_pauses(peer: MockPeer, tmp_path: Path) -> None:
-    first, answer, second = REQUEST, frame(METADATA, 12), frame(kafka.HeartbeatRequest(), 4, 2)
-    last = frame(kafka.HeartbeatResponse(), 4, 2)
-    late = [
-        replace(each, time=1000 + seconds) for each, seconds in ((first, 0), (answer, 0), (second, 0.2), (last, 0.2))
-    ]
+    beats = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
+    late = [replace(each, time=1000.2) for each in beats]
+    late = [*(replace(each, time=1000) for each in (REQUEST, frame(METADATA, 12))), *late]
     started = time.monotonic()
     assert replay(capture(tmp_path, *late), "--to", peer.address, "--paced")[0] == 0
     assert time.monotonic() - started >= 0.2

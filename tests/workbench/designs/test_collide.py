@@ -25,24 +25,17 @@ def design(name: str, *paths: str) -> Design:
     return Design(name, tuple(spec(path) for path in paths))
 
 
-KIP82 = design(
-    "kip82", *(f"drafts/kip82_int/{name}.json" for name in ("records/MessageKip82Int", "clients/ProduceRequest"))
-)
-KIP87 = design("kip87", *(f"drafts/kip87/{name}.json" for name in ("records/MessageKip87", "clients/ProduceRequest")))
+PRODUCE = "clients/ProduceRequest.json"
+KIP82 = design("kip82", "drafts/kip82_int/records/MessageKip82Int.json", f"drafts/kip82_int/{PRODUCE}")
+KIP87 = design("kip87", "drafts/kip87/records/MessageKip87.json", f"drafts/kip87/{PRODUCE}")
 V1 = design("v1", "records/MessageV1.json")
 V2 = design("v2", "records/RecordBatchV2.json")
 
 
 def tagged(name: str, tag: int = 0, **more: Any) -> Design:
-    text = {
-        "name": "FooRequest",
-        "type": "request",
-        "apiKey": 7,
-        "validVersions": "0-3",
-        "flexibleVersions": "1+",
-        "fields": [{"name": name, "type": "int32", "taggedVersions": "1+", "tag": tag}],
-    }
-    message = read_spec(json.dumps(text | more)).message
+    field = {"name": name, "type": "int32", "taggedVersions": "1+", "tag": tag}
+    head = {"name": "FooRequest", "type": "request", "apiKey": 7, "validVersions": "0-3", "flexibleVersions": "1+"}
+    message = read_spec(json.dumps(head | {"fields": [field]} | more)).message
     assert message is not None
     return Design(name, (message,))
 

@@ -47,26 +47,26 @@ def test_values_have_character_positions() -> None:
     assert text[content.start : content.end] == 'b\\"c'
 
 
+CURSORS = {
+    "comma": ['{ "name"| ', '{ "name": "Foo"| }', '{ "a": [ 1 | ] }', '{ "a": { } | }'],
+    "key": ["{ |", '{ "name": "Foo", |'],
+    "value": ["|", '{ "a": [ | ] }'],
+}
+
+
 @pytest.mark.parametrize(
     ("text", "role", "key", "written"),
     [
-        ("|", "value", None, ""),
-        ("{ |", "key", None, ""),
+        *((text, role, None, "") for role, texts in CURSORS.items() for text in texts),
         ('{ "n|', "key", None, '"n'),
         ('{ "n|am" }', "key", None, '"nam"'),
         ("{ n| }", "key", None, "n"),
-        ('{ "name"| ', "comma", None, ""),
         ('{ "name": |', "value", "name", ""),
         ('{ "name": "F|', "value", "name", '"F'),
         ('{ "name": "F|oo", "x": 1 }', "value", "name", '"Foo"'),
-        ('{ "name": "Foo"| }', "comma", None, ""),
-        ('{ "name": "Foo", |', "key", None, ""),
         ('{ "a": tr| }', "value", "a", "tr"),
-        ('{ "a": [ | ] }', "value", None, ""),
         ('{ "a": [ "x", "y|" ] }', "value", None, '"y"'),
-        ('{ "a": [ 1 | ] }', "comma", None, ""),
         ('{ "a": { "b": | } }', "value", "b", ""),
-        ('{ "a": { } | }', "comma", None, ""),
         ('{ "a": 1 // no|w\n}', "nothing", None, "// now"),
         ('{ /* a "b|" */ }', "nothing", None, '/* a "b" */'),
         ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # the unclosed string ends at the cursor
