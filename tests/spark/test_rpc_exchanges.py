@@ -213,8 +213,11 @@ def test_remote_rows_equal_those_of_a_local_file(
 
 
 def test_requests_and_responses_on_one_port(tmp_path: Path) -> None:
+    """Check a network capture whose segments overlap and are out of order."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
-    segments = [Segment(0, sized(ASK)), Segment(0, sized(ANSWER), is_request=False)]
+    ask, start = sized(ASK), (1 << 32) - 6  # sequence numbers wrap around
+    segments = [Segment(start - 1, b"", flags="S"), Segment(start, ask[:5]), Segment(start + 9, ask[9:])]
+    segments += [Segment(start + 2, ask[2:9]), Segment(100, sized(ANSWER), is_request=False)]
     (tmp_path / "a.pcap").write_bytes(pcap(segments))
     [row] = read(tmp_path, "api", "requestSize", "responseSize", "latencyMs")
     assert row == {"api": "Heartbeat", "requestSize": len(ASK), "responseSize": len(ANSWER), "latencyMs": 1.0}
