@@ -73,18 +73,23 @@ def test_a_component_may_be_called_layouts(tmp_path: Path) -> None:
     assert str(read(tmp_path, str(history))) == str(history)
 
 
-ENTRIES = ["0 = 3", "0 = [3]", "0 = []", '0 = ""', f'0 = "4.4.0 to : {A}"', f'0 = "4.4.0: {A}0"']
-ENTRIES += [
-    f'0 = "4.4.0: {A.upper()}"',
-    *(f'{key} = "4.4.0: {A}"' for key in ("zero", "-1", "9" * 6, f'0 = "4.4.0: {A}"\n0')),
+DIGEST = f'"4.4.0: {A}"'
+VALUES = [
+    "3",
+    "[3]",
+    "[]",
+    '""',
+    f'"4.4.0 to : {A}"',
+    f'"4.4.0: {A}0"',
+    f'"4.4.0: {A.upper()}"',
+    f"{DIGEST}\n0 = {DIGEST}",
 ]
-
-
+ENTRIES = [*(f"0 = {value}" for value in VALUES), *(f"{key} = {DIGEST}" for key in ("zero", "-1", "9" * 6))]
 NO_TABLES = ["[clients", "clients = 3", "clients = [[0]]", 'layouts = "x"', "[clients]\nFooRequest = 3"]
-NO_TABLES += [f'[FooRequest]\n0 = "4.4.0: {A}"', "x = " + "[" * 5000 + "]" * 5000]
+OTHERS = [f"[FooRequest]\n0 = {DIGEST}", "x = " + "[" * 5000 + "]" * 5000]
 
 
-@pytest.mark.parametrize("text", [*NO_TABLES, *(f"[clients.FooRequest]\n{entry}" for entry in ENTRIES)])
+@pytest.mark.parametrize("text", [*NO_TABLES, *OTHERS, *(f"[clients.FooRequest]\n{entry}" for entry in ENTRIES)])
 def test_damaged_file_is_rejected(tmp_path: Path, text: str) -> None:
     message = r"history\.toml was not written by `tagwire import`: .*; import the specs again"
     with pytest.raises(SpecError, match=message) as caught:
