@@ -9,14 +9,8 @@ def test_rendered_problem_shows_position_rule_and_source_line() -> None:
     source = CheckedText("specs/Foo.json", '{\n\t"tag": 3\n}')
     problem = source.problem("TW602", 2, 9, "field Foo has tag 3")
     assert render(problem) == ('specs/Foo.json:2:9: error TW602: field Foo has tag 3\n    \t"tag": 3\n    \t       ^')
-    assert problem.as_dict() == {
-        "rule": "TW602",
-        "severity": "error",
-        "file": "specs/Foo.json",
-        "line": 2,
-        "column": 9,
-        "message": "field Foo has tag 3",
-    }
+    position = {"file": "specs/Foo.json", "line": 2, "column": 9}
+    assert problem.as_dict() == {"rule": "TW602", "severity": "error", **position, "message": "field Foo has tag 3"}
 
 
 @pytest.mark.parametrize(

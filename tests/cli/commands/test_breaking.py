@@ -76,14 +76,8 @@ def test_a_break_as_text(broken: str) -> None:
 
 def test_a_break_as_json(broken: str) -> None:
     [found] = findings(broken, "message_specs")
-    assert {key: found[key] for key in ("rule", "severity", "message_name", "versions", "path", "message")} == {
-        "rule": "TW903",
-        "severity": "wire",
-        "message_name": "PingRequest",
-        "versions": "0-1",
-        "path": "nonce",
-        "message": "the type was int64 and is now int32",
-    }
+    expected = {"rule": "TW903", "severity": "wire", "message_name": "PingRequest", "versions": "0-1", "path": "nonce"}
+    assert found.items() >= (expected | {"message": "the type was int64 and is now int32"}).items()
     assert (found["file"], found["line"], found["column"]) == ("message_specs/PingRequest.json", 10, 15)
     assert found["proof"] == {
         "version": 1,

@@ -1,6 +1,5 @@
 import base64
 import json
-from typing import Any
 
 import pytest
 from command import rejected
@@ -22,18 +21,9 @@ def test_white_space_in_hex_does_not_count(text: str) -> None:
 
 def test_decode_output_is_encode_input() -> None:
     records = bytes(range(256))
-    value: dict[str, Any] = {
-        "transactionalId": None,
-        "acks": -1,
-        "timeoutMs": 100,
-        "topicData": [
-            {
-                "name": "tøpic",
-                "partitionData": [{"index": 7, "records": base64.b64encode(records).decode()}],
-                "_unknownTags": {"99": "AQI="},
-            }
-        ],
-    }
+    partition = {"index": 7, "records": base64.b64encode(records).decode()}
+    topic = {"name": "tøpic", "partitionData": [partition], "_unknownTags": {"99": "AQI="}}
+    value = {"transactionalId": None, "acks": -1, "timeoutMs": 100, "topicData": [topic]}
     encoded = run("encode", "ProduceRequest", "9", stdin=json.dumps(value)).stdout_bytes
     assert records in encoded
     decoded = run("decode", "ProduceRequest", "9", stdin=encoded)

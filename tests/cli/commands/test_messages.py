@@ -28,15 +28,8 @@ def test_messages_filters(options: list[str], some: str, none: str) -> None:
 
 def test_messages_as_json() -> None:
     [header] = json.loads(run("messages", "--kind", "header", "--component", "clients", "--json").stdout)[:1]
-    assert header == {
-        "name": "RequestHeader",
-        "kind": "header",
-        "apiKey": None,
-        "component": "clients",
-        "versions": "0-2",
-        "flexibleVersions": "2+",
-        "latestStable": 2,
-    }
+    expected = {"name": "RequestHeader", "kind": "header", "apiKey": None, "component": "clients"}
+    assert header == expected | {"versions": "0-2", "flexibleVersions": "2+", "latestStable": 2}
 
 
 @pytest.mark.parametrize("option", ["--kind", "--component"])

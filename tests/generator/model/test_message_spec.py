@@ -40,17 +40,7 @@ def test_a_summary_survives_json() -> None:
     spec = message(kind="request", api_key=3, component="clients", file="Sample.json", line=2, column=5)
     summary = spec.summary()
     assert MessageSummary.from_dict(summary.as_dict()) == summary
-    assert summary.as_dict() == {
-        "name": "Sample",
-        "kind": "request",
-        "api_key": 3,
-        "component": "clients",
-        "valid_versions": "0-3",
-        "flexible_versions": "0+",
-        "file": "Sample.json",
-        "line": 2,
-        "column": 5,
-        "about": "",
-        "aliases": (),
-        "numbers": (),
-    }
+    position = {"file": "Sample.json", "line": 2, "column": 5}
+    versions = {"valid_versions": "0-3", "flexible_versions": "0+"}
+    expected = {"name": "Sample", "kind": "request", "api_key": 3, "component": "clients", **versions, **position}
+    assert summary.as_dict() == expected | {"about": "", "aliases": (), "numbers": ()}
