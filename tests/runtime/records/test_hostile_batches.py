@@ -52,6 +52,12 @@ def test_a_wrong_checksum() -> None:
     assert (error.path, error.offset) == ("crc", V2_CRC_AT) and "the crc32c of the" in error.expected
 
 
+def test_a_count_of_one_record_more_than_there_are() -> None:
+    data = batch()
+    struct.pack_into(">i", data, V2_COUNT_AT, len(RECORDS) + 1)
+    assert error_of(sealed(data)).path.startswith("records")
+
+
 SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
 """The smallest record of magic 2, without key, value and headers: 7 bytes."""
 
