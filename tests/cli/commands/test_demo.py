@@ -14,11 +14,9 @@ import tagwire_messages as messages
 from tagwire_messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 COMMITTED = Path(__file__).parents[2] / "data/captures/captures.jsonl.gz"
-REQUEST = messages.registry.encode_request(
-    MetadataRequest(topics=[MetadataRequestTopic(name="t")]),
-    12,
-    client_id="a client id that makes the frame long enough",
-)
+LONG_ID = "a client id that makes the frame long enough"
+ASKED = MetadataRequest(topics=[MetadataRequestTopic(name="t")])
+REQUEST = messages.registry.encode_request(ASKED, 12, client_id=LONG_ID)
 
 run = partial(tagwire_result, "demo")
 

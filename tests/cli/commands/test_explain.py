@@ -12,9 +12,8 @@ from tagwire.records import Record, build
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 
 LEAVE_V0 = bytes.fromhex("00016700016d")
-REQUEST = messages.registry.encode_request(
-    messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="tést", header=None
-)
+ASKED = messages.MetadataRequest(topics=[])
+REQUEST = messages.registry.encode_request(ASKED, 12, correlation_id=7, client_id="tést")
 RESPONSE = messages.registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
 run = partial(tagwire_result, "explain")
 

@@ -154,12 +154,8 @@ def test_rejected_input(words: tuple[str, ...], stdin: bytes, status: int, text:
 
 
 UNKNOWN_LOGIN = LOGIN[:2] + b"\0\x09" + LOGIN[4:]
-UNKNOWN_TOKEN = {
-    "dir": "resp",
-    "api_key": 36,
-    "api_version": 9,
-    "hex": registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2).hex(),
-}
+TOKEN = registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2).hex()
+UNKNOWN_TOKEN = {"dir": "resp", "api_key": 36, "api_version": 9, "hex": TOKEN}
 
 
 @pytest.mark.parametrize(("kind", "data", "form"), [

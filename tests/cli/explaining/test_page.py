@@ -111,14 +111,8 @@ def test_rows_nest_as_the_fields_do() -> None:
     request = messages.MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in ("orders", "returns")])
     page = render("MetadataRequest", "9", stdin=request.encode(9))
     shown = [(row["depth"], row["name"], row["value"]) for row in page.rows[:6]]
-    assert shown == [
-        (0, "MetadataRequest v9", ""),
-        (1, "topics", "2"),
-        (2, "[0]", ""),
-        (3, "name", "'orders'"),
-        (3, "tagged fields", "0"),
-        (2, "[1]", ""),
-    ]
+    topic = [(2, "[0]", ""), (3, "name", "'orders'"), (3, "tagged fields", "0")]
+    assert shown == [(0, "MetadataRequest v9", ""), (1, "topics", "2"), *topic, (2, "[1]", "")]
     assert page.path("name") == "topics[0].name" and page.path("tagged fields") == "topics[0]"
 
 

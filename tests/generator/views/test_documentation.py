@@ -225,9 +225,8 @@ def test_deprecated_structs_and_enum_members_are_documented(deprecated: Path) ->
     texts = {path.stem: " ".join(path.read_text().split()) for path in package.glob("*.py")}
     assert "A book. (`books[]` of RoomData, all versions) Deprecated: use Volume" in texts["room_data"]
     assert "Where two walls meet. (shared struct, versions 0-1) Deprecated: rooms are round" in texts["corner"]
-    assert (
-        'OPEN = 0 """Anybody may take one. Deprecated: use FREE""" SHUT = 1 """Deprecated."""' in texts["shelf_state"]
-    )
+    members = 'OPEN = 0 """Anybody may take one. Deprecated: use FREE""" SHUT = 1 """Deprecated."""'
+    assert members in texts["shelf_state"]
 
 
 def test_lint_findings_for_deprecated_uses(deprecated: Path, monkeypatch: pytest.MonkeyPatch) -> None:

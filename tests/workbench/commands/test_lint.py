@@ -136,9 +136,8 @@ def test_expired_exception_is_reported(project: Path) -> None:
 
 def test_few_findings_in_kafkas_specs_and_no_errors() -> None:
     found = json.loads(lint(str(KAFKA), "--json").stdout)
-    assert {each["rule"] for each in found} == {
-        "TL31", "TL34", "TL53", "TL54", "TL55", "TL61", "TL63", "TL72", "TL81", "TL83",
-    }  # fmt: skip
+    rules = {"TL31", "TL34", "TL53", "TL54", "TL55", "TL61", "TL63", "TL72", "TL81", "TL83"}
+    assert {each["rule"] for each in found} == rules
     assert all(each["line"] and each["severity"] != "error" for each in found) and len(found) < 150
 
 
