@@ -183,3 +183,21 @@ def test_native_engine_writes_appended_records() -> None:
     assert list(inspect.signature(BatchBuilder.append).parameters)[1:] == [
         "key", "value", "timestamp", "headers", "offset", "tombstone", "attributes",
     ]  # fmt: skip
+
+
+def test_builders_do_not_affect_each_other() -> None:
+    def make(number: int) -> BatchBuilder:
+        return appended([{**FIRST, "key": b"k%d" % number, "timestamp": number, "offset": number}])
+
+    expected = [make(number).append(b"end").build().encode() for number in range(6)]
+    builders = [make(number) for number in range(6)]
+    assert [builder.append(b"end").build().encode() for builder in builders] == expected
+    assert [make(number).append(b"end").build().encode() for number in range(6)] == expected
+
+
+@pytest.mark.parametrize("name", ["delete_horizon_ms", "ignore_message_attributes", "max_timestamp"])
+def test_a_deleted_property_is_an_error(name: str) -> None:
+    builder = appended([FIRST])
+    delattr(builder, name)
+    with pytest.raises(AttributeError, match=name):
+        builder.build()

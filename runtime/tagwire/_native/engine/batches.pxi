@@ -213,16 +213,14 @@ cdef class Magic2:
         start, bases = TW_BYTES_DATA(<PyObject *>buf), (records.base_offset, records.base_timestamp, bool(records.is_appended))
         return buf, records.p - start, records.end - start, records.left, bases, True
 
-    cdef Gathering gathering(self, object offset, object timestamp):
-        """Return a `Gathering`, which encodes the records of a new batch. Both arguments must be 64-bit ints."""
-        cdef Py_ssize_t index
-        cdef int input_register
-        inputs = [1, 1, 1]
-        for index in range(3):
-            input_register = self.records.input_registers[index]
-            if input_register != self.scale_register:
-                inputs[index] = offset if input_register == self.offset_register else timestamp
-        return Gathering.__new__(Gathering, self.records, tuple(inputs))
+    cdef Gathering gathering(self, int64_t offset, int64_t timestamp):
+        """Return a `Gathering`, which encodes the records of a new batch."""
+        cdef Gathering gathering = Gathering.__new__(Gathering)
+        gathering.start(self.records)
+        start_registers(gathering.known)
+        gathering.known[self.offset_register], gathering.known[self.timestamp_register] = offset, timestamp
+        gathering.known[self.scale_register] = 1
+        return gathering
 
     cdef object build_from(self, object builder, Gathering gathering):
         """Build a builder's batch. Returns None if only Python can build it, for example because it is compressed."""
@@ -232,7 +230,7 @@ cdef class Magic2:
         cdef Py_ssize_t index, size
         cdef uint8_t *p
         for index in range(len(USUAL)):
-            if setting(builder, FIRST_USUAL + index) is not USUAL[index]:
+            if TW_SLOT(<PyObject *>builder, BUILDER[FIRST_USUAL + index]) != TW_TUPLE_GET(<PyObject *>USUAL, index):
                 return None
         for index in range(4):
             if not tw_exact_int(setting(builder, FIRST_NUMBER + index), &numbers[index]):
@@ -280,9 +278,7 @@ cdef object build(object builder, object nothing):
     if BUILDER[GATHERED] != 0:  # it is 0 until `append_method` has looked up the slots
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
-            if TW_FREE_THREADED:
-                batch = (<Gathering>found).build_alone(<Magic2>plan, builder)
-            else:
+            with critical_section(found):
                 batch = (<Magic2>plan).build_from(builder, <Gathering>found)
     return PYTHON_CALLS["build"](builder) if batch is None else batch
 

@@ -31,6 +31,7 @@ cdef class Elements:
     cdef Py_ssize_t given_slots[7]  # the slots of the attributes in GIVEN_NAMES
     cdef bint knows_slots
     cdef Py_ssize_t last_size
+    cdef object spare  # the `model` of a deleted `Gathering`: reusing it is faster than creating one
 
     def __cinit__(self, layout, *, bases, hidden, flags, follows):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -134,8 +135,7 @@ cdef class Elements:
             highest[register] = INT64_MIN
         start_writing(&w, stack, &SHARED.c)
         w.expected = self.last_size
-        w.known = known
-        w.highest = highest
+        w.known, w.highest = known, highest
         if self.write_all(tuple(elements), &w) < 0:
             tw_discard(&w)
             rejected_value()

@@ -13,12 +13,12 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 
 
 @final
-@no_gc_clear
+@no_gc
+@freelist(4)
 cdef class Gathering:
     """Encodes a new batch's records, relative to the base values in `inputs`."""
 
     cdef Elements plan
-    cdef readonly tuple inputs
     cdef object model  # a reused record object, whose slots contain borrowed references during a write
     cdef tw_writer w
     cdef uint8_t stack[STACK]
@@ -29,16 +29,34 @@ cdef class Gathering:
     cdef bytes done  # the result of `finished`, or None if a record was added after the last call
     cdef bint is_lost
 
-    def __cinit__(self, Elements plan, tuple inputs):
+    def __init__(self, Elements plan not None, tuple inputs not None):
+        self.start(plan)
+        plan.fill(self.known, inputs)
+
+    cdef int start(self, Elements plan) except -1:
+        """Prepare for records. The caller must also set `known`."""
         cdef int register
-        self.plan, self.inputs, self.last_offset = plan, inputs, -1
+        self.plan, self.last_offset = plan, -1
         self.restart()
         self.w.p += RESERVED
-        self.model = taken(tw_new_object(&plan.element.factory, True))
-        plan.learn_slots()
-        plan.fill(self.known, inputs)
+        if not TW_FREE_THREADED:
+            self.model, plan.spare = plan.spare, None
+        if self.model is None:
+            self.model = taken(tw_new_object(&plan.element.factory, True))
+            plan.learn_slots()
         for register in range(TW_REGISTERS):
             self.highest[register] = INT64_MIN
+        return 0
+
+    def __dealloc__(self):
+        tw_discard(&self.w)
+        if not TW_FREE_THREADED and self.plan is not None:
+            self.plan.spare = self.model
+
+    @property
+    def inputs(self):
+        """The numbers that the records are encoded relative to, such as the base offset."""
+        return tuple([self.known[self.plan.input_registers[index]] for index in range(len(self.plan.inputs))])
 
     def take(self, element):
         """Write a record object. Return False and write nothing if C can't encode it."""
@@ -51,16 +69,11 @@ cdef class Gathering:
         for index in range(GIVEN):
             given[index] = held[index] = tw_slot(<PyObject *>element, self.plan.given_slots[index])
             is_complete = is_complete and given[index] != NULL
-        if not TW_FREE_THREADED:  # references in `held` are borrowed
-            return is_complete and self.add(given)
         try:
             return is_complete and self.add(given)
         finally:
             for index in range(GIVEN):
                 tw_release(&held[index])
-
-    def __dealloc__(self):
-        tw_discard(&self.w)
 
     def __len__(self):
         return self.count
@@ -79,7 +92,7 @@ cdef class Gathering:
     @critical_section
     def written(self):
         """Return the encoded records and the tuple `highest`, which `Elements.write` describes."""
-        highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.inputs))])
+        highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.plan.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
@@ -131,17 +144,8 @@ cdef class Gathering:
                 return False
         else:
             given[4], offset = NULL, 0
-        return self.write_alone(given, offset) if TW_FREE_THREADED else self.write(given, offset)
-
-    # The next two methods keep other threads from using this object.
-
-    @critical_section
-    cdef bint write_alone(self, PyObject **given, int64_t offset) except -1:
-        return self.write(given, offset)
-
-    @critical_section
-    cdef object build_alone(self, Magic2 plan, object builder):
-        return plan.build_from(builder, self)
+        with critical_section(self):
+            return self.write(given, offset)
 
     cdef inline bint write(self, PyObject **given, int64_t offset) except -1:
         cdef Py_ssize_t used, index
@@ -267,7 +271,7 @@ cdef bint begin_natively(object builder, PyObject **given) except -1:
         time = <object>given[2] if setting(builder, HORIZON) is None else setting(builder, HORIZON)
     if not tw_exact_int(base, &offset) or not tw_exact_int(time, &timestamp) or offset == INT64_MIN:
         return False
-    gathering = (<Magic2>quick).gathering(base, time)
+    gathering = (<Magic2>quick).gathering(offset, timestamp)
     gathering.last_offset = offset - 1
     if not gathering.add(given):
         return False
