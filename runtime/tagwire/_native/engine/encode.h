@@ -52,44 +52,72 @@ static int tw_reject_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact Python int and return 1. The buffer must have room. Return 0 if the caller must use tw_write_value. */
-static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
+/* Write the int16, int32 and int64 fields of a run, from `f` to the first one whose value isn't an exact Python int in
+ * its range. The buffer must have room for the run. Return the first field that was not written, or `end`. */
+static inline const tw_field *tw_put_ints(const tw_field *f, const tw_field *end, PyObject *object, tw_writer *w)
 {
-    int64_t x;
-    if (!tw_exact_int(value, &x))
-        return 0;
-    if (kind == TW_INT32 && x == (int32_t)x) {
-        tw_put32(w->p, (uint32_t)x);
-        w->p += 4;
-    } else if (kind == TW_INT16 && x == (int16_t)x) {
-        tw_put16(w->p, (uint16_t)x);
-        w->p += 2;
-    } else if (kind == TW_INT64) {
-        tw_put64(w->p, (uint64_t)x);
-        w->p += 8;
-    } else
-        return 0;
+    uint8_t *p = w->p;
+    do {
+        TW_HELD PyObject *value = tw_slot(object, f->slot);
+        int64_t x;
+        if (TW_UNLIKELY(value == NULL || !tw_exact_int(value, &x)))
+            break;
+        if (f->kind == TW_INT32 && x == (int32_t)x) {
+            tw_put32(p, (uint32_t)x);
+            p += 4;
+        } else if (f->kind == TW_INT16 && x == (int16_t)x) {
+            tw_put16(p, (uint16_t)x);
+            p += 2;
+        } else if (f->kind == TW_INT64) {
+            tw_put64(p, (uint64_t)x);
+            p += 8;
+        } else
+            break;
+        f++;
+    } while (f < end && f->kind <= TW_INT64 && f->run == 0);
+    w->p = p;
+    return f;
+}
+
+/* Write an array of int32 and return 1. Return 0 if the caller must use tw_write_array. */
+static int tw_put_int32s(const tw_field *f, PyObject *tuple, tw_writer *w)
+{
+    Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    uint8_t *p;
+    /* 4 * count can't overflow, because the tuple itself uses at least 4 bytes of memory per element. */
+    if (tw_make_room(w, TW_LENGTH_WIDTH + 4 * count) < 0)
+        return -1;
+    p = tw_put_length(w->p, f->length, count);
+    if (TW_UNLIKELY(p == NULL))
+        return -1;
+    for (Py_ssize_t index = 0; index < count; index++, p += 4) {
+        int64_t x;
+        if (TW_UNLIKELY(!tw_exact_int(TW_TUPLE_GET(tuple, index), &x) || x != (int32_t)x))
+            return 0;
+        tw_put32(p, (uint32_t)x);
+    }
+    w->p = p;
     return 1;
 }
 
 static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        int done = 0;
+        if (f->kind <= TW_UUID && TW_UNLIKELY(tw_make_room(w, f->run) < 0))
+            return -1;
+        if (f->kind <= TW_INT64 && (f = tw_put_ints(f, end, object, w)) == end)
+            return 0;
         TW_HELD PyObject *value = tw_slot(object, f->slot);
-        int failed;
         if (TW_UNLIKELY(value == NULL) && f->late)
             value = tw_lazy_value(object, f->slot, f->fresh);
-        if (TW_UNLIKELY(value == NULL || tw_make_room(w, f->run) < 0))
+        if (TW_UNLIKELY(value == NULL))
             return -1;
-        if (f->kind <= TW_INT64 && tw_put_exact_int(f->kind, value, w))
-            continue;
         if (f->kind == TW_ARRAY && PyTuple_CheckExact(value))
-            failed = tw_write_array(f, value, w);
+            done = f->element->kind == TW_INT32 ? tw_put_int32s(f, value, w) : 0;
         else if (f->kind == TW_STRING && PyUnicode_CheckExact(value))
-            failed = tw_write_text(f, value, w);
-        else
-            failed = tw_write_value(f, value, w);
-        if (TW_UNLIKELY(failed < 0))
+            done = tw_write_text(f, value, w) < 0 ? -1 : 1;
+        if (TW_UNLIKELY(done < 0 || (done == 0 && tw_write_value(f, value, w) < 0)))
             return -1;
     }
     return 0;
@@ -97,7 +125,9 @@ static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer
 
 static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    if (tw_reject_lost(s, object, w->shared) < 0 || (TW_UNLIKELY(s->rules != NULL) && !tw_keeps_rules(s, object)))
+    if ((s->missing_count || TW_UNLIKELY(s->section == TW_NO_SECTION)) && tw_reject_lost(s, object, w->shared) < 0)
+        return -1;
+    if (TW_UNLIKELY(s->rules != NULL) && !tw_keeps_rules(s, object))
         return -1;
     if (s->section == TW_OPTIONAL_BUFFER && tw_write_section(s, object, w) < 0)
         return -1;
@@ -125,28 +155,31 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, start, 0);
 }
 
-/* Write a struct, and hold a reference to the object meanwhile. An object of a subclass is first converted to the base
- * class, because the subclass may store its attributes differently. */
-static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
+/* Write a struct. The caller holds a reference to the object, or to a tuple that contains it. An object of a subclass
+ * is first converted to the base class, because the subclass may store its attributes differently. */
+static inline int tw_write_held(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
     int failed;
     if (TW_UNLIKELY(s->shape != TW_OBJECT))
         return tw_write_framed(s, object, w);
-    if (TW_LIKELY(Py_TYPE(object) == s->factory.cls)) {
-        Py_INCREF(object);
-        coerced = object;
-    } else {
-        if (!PyType_IsSubtype(Py_TYPE(object), s->factory.cls))
-            return -1;
-        Py_INCREF(object);
-        coerced = tw_coerced_struct(s, object);
-        Py_DECREF(object);
-        if (coerced == NULL)
-            return -1;
-    }
+    if (TW_LIKELY(Py_TYPE(object) == s->factory.cls))
+        return tw_write_struct(s, object, w);
+    coerced = PyType_IsSubtype(Py_TYPE(object), s->factory.cls) ? tw_coerced_struct(s, object) : NULL;
+    if (coerced == NULL)
+        return -1;
     failed = tw_write_struct(s, coerced, w);
     Py_DECREF(coerced);
+    return failed;
+}
+
+/* Write a struct, and hold a reference to the object meanwhile. */
+static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
+{
+    int failed;
+    Py_INCREF(object);
+    failed = tw_write_held(s, object, w);
+    Py_DECREF(object);
     return failed;
 }
 
@@ -163,37 +196,22 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
     return f->kind == TW_STRUCT ? tw_write_object(f->child, value, w) : tw_write_value(f->element, value, w);
 }
 
-static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
-{
-    uint8_t *p = w->p;
-    for (Py_ssize_t index = 0; index < count; index++, p += 4) {
-        int64_t x;
-        if (TW_UNLIKELY(tw_int_of(TW_TUPLE_GET(tuple, index), &x) < 0 || x != (int32_t)x))
-            return -1;
-        tw_put32(p, (uint32_t)x);
-    }
-    w->p = p;
-    return 0;
-}
-
 /* Write an array's length and elements. `tuple` is an exact tuple, to which the caller holds a reference. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    int done = e->kind == TW_INT32 ? tw_put_int32s(f, tuple, w) : 0;
     uint8_t *p;
-    /* 4 * count can't overflow, because the tuple itself uses at least 4 bytes of memory per element. */
-    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0)
-        return -1;
+    if (TW_UNLIKELY(done || tw_make_room(w, TW_LENGTH_WIDTH) < 0))
+        return done > 0 ? 0 : -1;
     p = tw_put_length(w->p, f->length, count);
     if (p == NULL)
         return -1;
     w->p = p;
-    if (e->kind == TW_INT32)
-        return tw_put_int32s(tuple, count, w);
     if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER) {
         for (Py_ssize_t index = 0; index < count; index++)
-            if (TW_UNLIKELY(tw_write_object(e->child, TW_TUPLE_GET(tuple, index), w) < 0))
+            if (TW_UNLIKELY(tw_write_held(e->child, TW_TUPLE_GET(tuple, index), w) < 0))
                 return -1;
         return 0;
     }
@@ -207,11 +225,10 @@ static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w)
 {
     PyObject *tuple;
     int failed;
-    if (TW_LIKELY(PyTuple_CheckExact(value))) {
-        Py_INCREF(value);
+    Py_INCREF(value);
+    if (TW_LIKELY(PyTuple_CheckExact(value)))
         tuple = value;
-    } else {
-        Py_INCREF(value);
+    else {
         tuple = tw_coerced_array(value);
         Py_DECREF(value);
         if (tuple == NULL)

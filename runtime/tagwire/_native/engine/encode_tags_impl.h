@@ -107,12 +107,8 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w)
     }
     count = tw_tagged_to_write(s, object, &bits);
     failed = count < 0;
-    if (!failed && s->section == TW_TAGGED_SECTION) {
-        uint64_t all = (uint64_t)count + (others == NULL ? 0 : (uint64_t)TW_TUPLE_SIZE(others));
-        failed = tw_make_room(w, TW_LENGTH_WIDTH) < 0;
-        if (!failed)
-            w->p = tw_put_varint(w->p, all);
-    }
+    if (!failed && s->section == TW_TAGGED_SECTION)
+        w->p = tw_put_varint(w->p, (uint64_t)count + (others == NULL ? 0 : (uint64_t)TW_TUPLE_SIZE(others)));
     if (!failed && (count || others != NULL))
         failed = tw_write_tags(s, object, bits, others, w) < 0;
     if (!failed && s->section == TW_OPTIONAL_BUFFER) {

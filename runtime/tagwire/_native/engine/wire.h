@@ -312,23 +312,18 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
 /* The maximum number of bytes in an encoded length. */
 #define TW_LENGTH_WIDTH 5
 
-/* Write a length at `p`; the caller has made room. Return the end of the output, or NULL if the length is out of
- * range. */
-static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
+/* Write a length that isn't a single byte in TW_COMPACT; see tw_put_length. */
+static TW_NOINLINE TW_MAYBE_UNUSED uint8_t *tw_put_other_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
     case TW_COMPACT:
         return n >= TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)(n + 1));
     case TW_LENGTH_INT16:
-        if (n > INT16_MAX)
-            return NULL;
         tw_put16(p, (uint16_t)n);
-        return p + 2;
+        return n > INT16_MAX ? NULL : p + 2;
     case TW_LENGTH_INT32:
-        if (n > INT32_MAX)
-            return NULL;
         tw_put32(p, (uint32_t)n);
-        return p + 4;
+        return n > INT32_MAX ? NULL : p + 4;
     case TW_LENGTH_VARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, tw_to_zigzag(n));
     case TW_LENGTH_UVARINT:
@@ -336,6 +331,16 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     default:
         return p; /* arrays that extend to the end of the data have no length */
     }
+}
+
+/* Write a length at `p`; the caller has made room. Return the end of the output, or NULL if the length is out of
+ * range. */
+static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
+{
+    if (TW_UNLIKELY(code != TW_COMPACT || n >= 0x7F))
+        return tw_put_other_length(p, code, n);
+    *p = (uint8_t)(n + 1);
+    return p + 1;
 }
 
 /* Write the length that means null. TW_LENGTH_UVARINT and TW_NO_LENGTH have none, so such fields aren't nullable. */
