@@ -56,6 +56,7 @@ INVALID = [
     ("TW308", lambda: message(field(type="S"), structs=(struct("S", field(type="[]S")),))),
     ("TW217", lambda: message(fallback=Fallback(0, 35))),
     ("TW609", lambda: message(field(tag=1, tagged_versions=ALL))),
+    ("TW701", lambda: message(optional_versions=ALL)),
     ("TW701", lambda: message(dialect="draft", optional_versions=ALL)),
     ("TW702", lambda: message(field(**TAGGED), dialect="draft", optional_versions=NONE, flexible_versions=NONE)),
 ]
