@@ -1,6 +1,6 @@
 """Write `docs/kafka-history.md`, which lists how each Kafka release changed the bytes of messages.
 
-`python tests/support/kafka_history.py JAR...` reads the jars that `make archive` fetches. The lists show the findings
+`python tools/kafka_history.py JAR...` reads the jars that `make archive` fetches. The lists show the findings
 of `tagwire breaking` between the specs of consecutive releases.
 """
 
@@ -21,7 +21,7 @@ from tagwire_workbench.archive.collect import modern_releases
 from tagwire_workbench.archive.release import read_releases
 from tagwire_workbench.archive.wire_facts import message_of
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "kafka-history.md"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "kafka-history.md"
 
 Specs = Mapping[str, Sequence[MessageSpec]]
 """The messages of each release, oldest first."""
@@ -62,6 +62,7 @@ ALARMS: Final = (
 
 
 def read(jars: Sequence[Path]) -> Specs:
+    """Return the messages of each release. Of each minor version, only the last patch release is kept."""
     found: dict[str, list[MessageSpec]] = {}
     for name, specs in modern_releases(read_releases(jars)):
         found[name] = [replace(message_of(spec.spec), component=spec.component) for spec in specs]
@@ -69,6 +70,7 @@ def read(jars: Sequence[Path]) -> Specs:
 
 
 def page(specs: Specs) -> str:
+    """Return the page in Markdown."""
     findings = {(old, new): compare_specs(specs[old], specs[new]) for old, new in pairwise(specs)}
     by_release = {new: found for (_, new), found in findings.items()}
     blocks = [
@@ -95,8 +97,8 @@ def _head(specs: Specs) -> str:
 
 A message version should never change once it is released. This page lists the versions that Apache Kafka changed
 anyway, from release {first} to {last}. We used [`tagwire breaking`](evolution.md) to compare each of {len(specs)}
-releases with the next, taking the last patch release of each minor version. `tests/support/kafka_history.py` writes
-this page from the specs in [the archive](../message_specs/README.md).
+releases with the next, taking the last patch release of each minor version. `tools/kafka_history.py` writes this page
+from the specs in [the archive](../message_specs/README.md).
 
 A *wire* finding means that the bytes of a version changed: an old reader rejects the new bytes, or reads another value.
 We verified each wire finding with an example. Most of these changes affected nobody, because the versions were
