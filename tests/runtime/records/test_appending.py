@@ -201,3 +201,13 @@ def test_a_deleted_property_is_an_error(name: str) -> None:
     delattr(builder, name)
     with pytest.raises(AttributeError, match=name):
         builder.build()
+
+
+@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+@pytest.mark.parametrize("call", [BatchBuilder.build, BatchBuilder.append, lambda builder: list(builder.records)])
+def test_an_object_without_a_plan_does_no_harm(call: Callable[[BatchBuilder], object]) -> None:
+    builder = appended([FIRST])
+    made: Any = type(builder._gathering)
+    builder._gathering = made.__new__(made)
+    with pytest.raises(MemoryError):
+        call(builder)

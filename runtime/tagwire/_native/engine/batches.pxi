@@ -253,7 +253,7 @@ cdef class Magic2:
         if (
             numbers[0] != <int32_t>numbers[0] or numbers[2] != <int16_t>numbers[2] or numbers[3] != <int32_t>numbers[3]
             or requested != offset or gathering.first_timestamp != gathering.known[self.timestamp_register] or last < offset or <uint64_t>last - <uint64_t>offset > INT32_MAX
-            or gathering.done is not None or gathering.is_lost or size > INT32_MAX
+            or gathering.done is not None or not gathering.is_usable or size > INT32_MAX
         ):
             return None
         p = gathering.w.start

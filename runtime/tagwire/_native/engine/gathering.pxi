@@ -27,7 +27,7 @@ cdef class Gathering:
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
     cdef bytes done  # the result of `finished`, or None if a record was added after the last call
-    cdef bint is_lost
+    cdef bint is_usable  # False before `start`, and if there was no memory for the records
 
     def __init__(self, Elements plan not None, tuple inputs not None):
         self.start(plan)
@@ -36,7 +36,7 @@ cdef class Gathering:
     cdef int start(self, Elements plan) except -1:
         """Prepare for records. The caller must also set `known`."""
         cdef int register
-        self.plan, self.last_offset = plan, -1
+        self.plan, self.last_offset, self.is_usable = plan, -1, True
         self.restart()
         self.w.p += RESERVED
         if not TW_FREE_THREADED:
@@ -56,14 +56,15 @@ cdef class Gathering:
     @property
     def inputs(self):
         """The numbers that the records are encoded relative to, such as the base offset."""
-        return tuple([self.known[self.plan.input_registers[index]] for index in range(len(self.plan.inputs))])
+        count = len(self.plan.inputs) if self.is_usable else 0
+        return tuple([self.known[self.plan.input_registers[index]] for index in range(count)])
 
     def take(self, element):
         """Write a record object. Return False and write nothing if C can't encode it."""
         cdef PyObject *given[GIVEN]
         cdef PyObject *held[GIVEN]
         cdef Py_ssize_t index
-        cdef bint is_complete = type(element) is type(self.model)
+        cdef bint is_complete = self.is_usable and type(element) is type(self.model)
         if not is_complete:
             return False
         for index in range(GIVEN):
@@ -92,8 +93,8 @@ cdef class Gathering:
     @critical_section
     def written(self):
         """Return the encoded records and the tuple `highest`, which `Elements.write` describes."""
-        highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.plan.inputs))])
-        return self.finished()[RESERVED:], highest
+        data = self.finished()[RESERVED:]
+        return data, tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.plan.inputs))])
 
     cdef bytes finished(self):
         """Return all bytes, including the bytes reserved for the batch header, and empty the writer.
@@ -101,13 +102,13 @@ cdef class Gathering:
         The caller must be in a critical section of this object.
         """
         cdef PyObject *bytes
-        if self.is_lost:
+        if not self.is_usable:
             raise MemoryError
         if self.done is None:
             self.plan.last_size = (self.w.p - self.w.start) + SLACK
             bytes = tw_finish(&self.w)
             self.restart()
-            self.is_lost = bytes == NULL
+            self.is_usable = bytes != NULL
             self.done = taken(bytes)
         return self.done
 
@@ -151,7 +152,7 @@ cdef class Gathering:
         cdef Py_ssize_t used, index
         cdef char *model = <char *><PyObject *>self.model
         cdef int failed
-        if self.is_lost or (given[4] == NULL and self.last_offset == INT64_MAX):
+        if not self.is_usable or (given[4] == NULL and self.last_offset == INT64_MAX):
             return False
         if given[4] == NULL:
             offset = self.last_offset + 1
@@ -165,8 +166,8 @@ cdef class Gathering:
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = NULL
         if failed < 0:
-            self.is_lost = self.w.bytes == NULL and self.w.block == NULL and self.w.start != self.stack
-            if not self.is_lost:
+            self.is_usable = self.w.bytes != NULL or self.w.block != NULL or self.w.start == self.stack
+            if self.is_usable:
                 self.w.p = self.w.start + used
             rejected_value()
             return False
