@@ -29,7 +29,6 @@ TESTS = Path(__file__).parent
 LOGS = TESTS / "data" / "logs"
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")
-_SMOKE = ("test_all_records_are_those_that_kafka_sees", "test_headers_and_facts_of_batches", "test_offsets_and_filters")
 """Spark tests that are fast enough for `make test`."""
 _ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
@@ -116,8 +115,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Add the marker `thorough` to Spark tests, except for the smoke tests."""
-    if "spark" in getattr(item, "fixturenames", ()) and getattr(item, "originalname", "") not in _SMOKE:
+    """Add the marker `thorough` to tests with a Spark session. In `make test`, only the README starts one."""
+    if "spark" in getattr(item, "fixturenames", ()):
         item.add_marker("thorough")
 
 

@@ -48,9 +48,8 @@ def test_the_next_command_is_shown(folder_: str, next: str) -> None:
     assert f"next: run `{next}; pytest`, then edit message_specs" in init("pings", folder_).stderr
 
 
-@pytest.mark.parametrize(
-    "flags", [[], pytest.param(["--no-headers"], marks=pytest.mark.thorough)], ids=["headers", "no headers"]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("flags", [[], ["--no-headers"]], ids=["headers", "no headers"])
 def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
     init("pings", *flags)
     files = set(read_tree(folder))

@@ -46,6 +46,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
 
 
 @native
+@pytest.mark.thorough
 def test_every_version_of_every_message(both: Callable[[Callable[[], Any]], Any]) -> None:
     for cls, version, value in GOLDEN:
         message = both(lambda: cls.from_json(value, version))  # noqa: B023 - called at once

@@ -145,6 +145,7 @@ def test_an_unknown_magic(magic: int) -> None:
     assert error.offset == 16 and error.found == f"magic {magic}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_bomb_is_rejected_at_the_limit(codec: str) -> None:
     bomb = compress(codec, bytes(100_000_000))

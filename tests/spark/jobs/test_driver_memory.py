@@ -50,6 +50,7 @@ def bytes_for_each(folder: Path) -> float:
     return (peaks[2] - peaks[1]) / 1000
 
 
+@pytest.mark.thorough
 def test_the_driver_of_convert(tmp_path: Path) -> None:
     # Measure in a new process, because tracemalloc would also count what other threads of this process allocate.
     measured = subprocess.run([sys.executable, __file__, tmp_path], capture_output=True, text=True, check=True)

@@ -167,6 +167,7 @@ def test_two_drivers_of_one_query_commit_a_batch_once(
 def test_one_driver_aborts_a_batch_while_another_commits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without file locks, an abort must not remove the files of a commit that begins after the abort's checks."""
     monkeypatch.setattr(local_commit, "file_locks", lambda: None)
+    monkeypatch.setattr("tagwire_spark.files.commit._PATIENCE", 0.0)
     first, its_messages = staged_in_run(monkeypatch, tmp_path, MicroBatch("q", 0, "r1"), rows(0, 1))
     second, messages = staged_in_run(monkeypatch, tmp_path, MicroBatch("q", 0, "r2"), rows(0, 1))
 
