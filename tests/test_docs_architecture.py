@@ -99,6 +99,24 @@ def is_importable(name: str) -> bool:
     return True
 
 
+def test_headings_that_documents_link_to_exist() -> None:
+    root = ROOT.resolve()
+    pages = {path: path.read_text(encoding="utf-8") for path in (*root.glob("*.md"), *(root / "docs").glob("*.md"))}
+    headings = {
+        path: {
+            re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.+)$", text)
+        }
+        for path, text in pages.items()
+    }
+    links = [
+        (path.name, name, anchor, path if not name else (path.parent / name).resolve())
+        for path, text in pages.items()
+        for name, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", text)
+    ]
+    assert len(links) > 100
+    assert [link[:3] for link in links if link[3] in headings and link[2] not in headings[link[3]]] == []
+
+
 def test_paths_that_the_architecture_names_exist() -> None:
     for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", ARCHITECTURE):
         assert (ROOT / name).exists(), name
