@@ -13,14 +13,12 @@ from tagwire_cli.output.diagnostics import (
     excused_text,
     finding_text,
     findings_summary,
-    of_finding,
     print_findings,
-    print_github,
-    print_sarif,
+    print_for_programs,
+    problem_of,
     report_options,
 )
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -61,7 +59,6 @@ def command(
     revision: str | None,
     lock_file: Path | None,
     output_format: str,
-    as_json: bool,
     fail_on: str,
     show_excused: bool,
 ) -> None:
@@ -89,13 +86,7 @@ def command(
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
     judged = judge(findings, settings.change_exemptions, datetime.date.today(), names if paths else None)
-    if as_json or output_format == "json":
-        write_json([finding.as_dict() for finding in judged.findings])
-    elif output_format == "github":
-        print_github([of_finding(finding) for finding in judged.findings])
-    elif output_format == "sarif":
-        print_sarif([of_finding(finding) for finding in judged.findings])
-    else:
+    if not print_for_programs(output_format, judged.findings, [*map(problem_of, judged.findings)]):
         shown: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
         shown += [(excused_text(each), "excused") for each in judged.excused if show_excused]
         print_findings(shown)

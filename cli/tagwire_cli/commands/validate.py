@@ -10,16 +10,8 @@ import click
 from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
 from tagwire_cli.input.files import read_bytes
-from tagwire_cli.output.diagnostics import (
-    of_problem,
-    print_github,
-    print_problems,
-    print_sarif,
-    report_options,
-    summary,
-)
+from tagwire_cli.output.diagnostics import print_for_programs, print_problems, report_options, summary
 from tagwire_cli.output.echo import progress_bar, say
-from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-unanswered-versions", is_flag=True, help="Allow request versions that the response does not have."
 )
-def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: bool) -> None:
+def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
     """Check message specs against the rules of the spec language.
 
     PATH is a spec, a folder of specs, or - for standard input. Without PATH, all
@@ -65,13 +57,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
         number += read
         problems += found
     problems = without_repeats(problems)
-    if as_json or output_format == "json":
-        write_json([problem.as_dict() for problem in problems])
-    elif output_format == "github":
-        print_github([of_problem(problem) for problem in problems])
-    elif output_format == "sarif":
-        print_sarif([of_problem(problem) for problem in problems])
-    else:
+    if not print_for_programs(output_format, problems, problems):
         print_problems(problems, err=False)
         say(f"{summary(problems)} in {count(number, 'spec')}", err=True)
     if any(problem.severity == "error" for problem in problems):

@@ -11,9 +11,10 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import PurePath
 from textwrap import indent, wrap
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 from urllib.parse import quote
 
 import click
@@ -62,6 +63,7 @@ _WIDTH: Final = 112
 class _Graded(Protocol):
     @property
     def severity(self) -> str: ...
+    def as_dict(self) -> Mapping[str, Any]: ...
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
@@ -157,28 +159,29 @@ def print_findings(findings: Sequence[tuple[str, str]]) -> None:
 
 def finding_text(finding: "Finding") -> str:
     """Format a finding as a paragraph of text."""
+    from tagwire_generator.problems import render
+
     if finding.line:
-        text = _positioned(finding)
+        text = render(problem_of(finding))
     else:
         location = f"{finding.file}: " if finding.file else ""
         text = printable(f"{location}{finding.severity} {finding.rule}: {_subject(finding)}{finding.message}")
     return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
 
 
-def _positioned(finding: "Finding") -> str:
-    """Format a finding like an error in a spec: with its position, the source line, and a caret."""
-    from tagwire_generator.problems import Problem, render
+def problem_of(finding: "Finding") -> "Problem":
+    """Convert a finding about a spec change to a `Problem`, so that it is printed like an error in a spec."""
+    from tagwire_generator.problems import Problem
 
-    problem = Problem(
+    return Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # `render` accepts more severities than the annotation allows
+        severity=cast(Any, finding.severity),  # printing accepts more severities than the annotation allows
         file=finding.file,
         line=finding.line,
         column=finding.column,
         message=f"{_subject(finding)}{finding.message}",
         source_line=finding.source_line,
     )
-    return render(problem)
 
 
 def excused_text(excused: "Excused[Finding]") -> str:
@@ -232,47 +235,47 @@ def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: i
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the option `--output-format` (or `--format`), and the flag `--json` for `--output-format json`."""
-    command = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(command)
+    """Add the option `--output-format` (or `--format`), and the flag `--json` for `--output-format json`.
+
+    The command gets both as one parameter, `output_format`.
+    """
+
+    @wraps(command)
+    def called(*, output_format: str, as_json: bool, **options: Any) -> None:
+        command(output_format="json" if as_json else output_format, **options)
+
+    called = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(called)
     names = ("--output-format", "--format", "output_format")
-    return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(command)
+    return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(called)
 
 
-class Report(NamedTuple):
-    """A finding, reduced to what other programs need. `line` and `column` count from 1; line 0 means the whole file."""
+def print_for_programs(output_format: str, found: Sequence[_Graded], problems: "Sequence[Problem]") -> bool:
+    """Print problems or findings in a format for programs. For the format "text", print nothing and return False.
 
-    rule: str
-    severity: str
-    message: str
-    file: str
-    line: int = 0
-    column: int = 0
-
-    @property
-    def level(self) -> Level:
-        return _LEVELS.get(self.severity, "error")
-
-
-def of_problem(problem: "Problem") -> Report:
-    """Convert a spec problem to a report."""
-    return Report(problem.rule, problem.severity, problem.message, problem.file, problem.line, problem.column)
+    JSON contains everything in `found`. The other formats contain only what can be expressed as spec problems.
+    """
+    if output_format == "json":
+        write_json([each.as_dict() for each in found])
+    elif output_format == "github":
+        _print_github(problems)
+    elif output_format == "sarif":
+        _print_sarif(problems)
+    return output_format != "text"
 
 
-def of_finding(finding: "Finding") -> Report:
-    """Convert a finding about a spec change to a report."""
-    message = _subject(finding) + finding.message
-    return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
+def _level(severity: str) -> Level:
+    return _LEVELS.get(severity, "error")
 
 
-def print_github(reports: Sequence[Report]) -> None:
-    """Print each finding as a GitHub workflow command, which GitHub shows next to the line."""
-    for report in reports:
-        kind = "notice" if report.level == "note" else report.level
-        properties: dict[str, object] = {"file": report.file} if report.file else {}
-        properties |= {"line": report.line, "col": report.column} if report.line else {}
-        properties["title"] = f"{report.severity} {report.rule}"
+def _print_github(problems: "Sequence[Problem]") -> None:
+    """Print each problem as a GitHub workflow command, which GitHub shows next to the line."""
+    for problem in problems:
+        level = _level(problem.severity)
+        properties: dict[str, object] = {"file": problem.file} if problem.file else {}
+        properties |= {"line": problem.line, "col": problem.column} if problem.line else {}
+        properties["title"] = f"{problem.severity} {problem.rule}"
         listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-        say(f"::{kind} {listed}::{_data(report.message)}")
+        say(f"::{'notice' if level == 'note' else level} {listed}::{_data(problem.message)}")
 
 
 def _data(text: str) -> str:
@@ -283,14 +286,14 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def print_sarif(reports: Sequence[Report]) -> None:
-    """Print all findings as one SARIF log, with descriptions of their rules."""
+def _print_sarif(problems: "Sequence[Problem]") -> None:
+    """Print all problems as one SARIF log, with descriptions of their rules."""
     from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
 
     rules: dict[str, Rule[Any]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
-    used = sorted({report.rule for report in reports})
+    used = sorted({problem.rule for problem in problems})
     driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(rules[id]) for id in used]}
-    results = [_result(report, used.index(report.rule)) for report in reports]
+    results = [_result(problem, used.index(problem.rule)) for problem in problems]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     write_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -301,15 +304,16 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.explanation},
         "help": {"text": f"tagwire rule {rule.id}"},
-        "defaultConfiguration": {"level": _LEVELS.get(rule.severity, "error")},
+        "defaultConfiguration": {"level": _level(rule.severity)},
     }
 
 
-def _result(report: Report, index: int) -> dict[str, Any]:
-    result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if given_name(report.file) in ("", "standard input"):  # the report names no file
+def _result(problem: "Problem", index: int) -> dict[str, Any]:
+    level = _level(problem.severity)
+    result = {"ruleId": problem.rule, "ruleIndex": index, "level": level, "message": {"text": problem.message}}
+    if given_name(problem.file) in ("", "standard input"):  # the problem names no file
         return result
-    location: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
-    if report.line:
-        location["region"] = {"startLine": report.line, "startColumn": report.column}
+    location: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(problem.file).as_posix())}}
+    if problem.line:
+        location["region"] = {"startLine": problem.line, "startColumn": problem.column}
     return result | {"locations": [{"physicalLocation": location}]}

@@ -14,7 +14,7 @@ from tagwire_workbench.commands.lint import print_findings, read_design, reject_
 @click.command("collide")
 @click.argument("paths", nargs=-1, required=True, metavar="A B...", type=InputPath(is_text=True))
 @report_options
-def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
+def command(paths: Sequence[str], output_format: str) -> None:
     """Report conflicts between several designs.
 
     Designs conflict if they claim the same discriminator, attribute bit, API
@@ -34,4 +34,4 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
         if not design.specs:
             reject_unjudged(design.name, "collide")
     findings = collide(designs)
-    print_findings(findings, "json" if as_json else output_format, count(len(paths), "design"))
+    print_findings(findings, output_format, count(len(paths), "design"))

@@ -12,16 +12,8 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.spec_paths import spec_paths
-from tagwire_cli.output.diagnostics import (
-    of_problem,
-    print_github,
-    print_problems,
-    print_sarif,
-    report_options,
-    summary,
-)
+from tagwire_cli.output.diagnostics import print_for_programs, print_problems, report_options, summary
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -36,9 +28,7 @@ _RULES = "RULE[,RULE...]"
 @click.option("--select", multiple=True, metavar=_RULES, help="Run only these rules, instead of those in the settings.")
 @click.option("--ignore", multiple=True, metavar=_RULES, help="Do not run these rules.")
 @report_options
-def command(
-    paths: Sequence[str], select: Sequence[str], ignore: Sequence[str], output_format: str, as_json: bool
-) -> None:
+def command(paths: Sequence[str], select: Sequence[str], ignore: Sequence[str], output_format: str) -> None:
     """Report design problems of messages and record formats.
 
     FILE is a spec or a folder of specs; by default, the specs of this project are
@@ -72,7 +62,7 @@ def command(
     for warning in judged.warnings:
         say(f"warning: {warning}", err=True)
     what = count(sum(map(len, designs)), "spec")
-    print_findings(judged.findings, "json" if as_json else output_format, what, excused=len(judged.excused))
+    print_findings(judged.findings, output_format, what, excused=len(judged.excused))
 
 
 def _split(options: Sequence[str]) -> list[str]:
@@ -128,14 +118,9 @@ def _with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFind
 def print_findings(findings: "Sequence[DesignFinding]", output_format: str, paths: str, excused: int = 0) -> None:
     """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
     findings = _with_positions(findings)
-    if output_format == "json":
-        write_json([finding.as_dict() for finding in findings])
-    elif output_format == "github":
-        print_github([of_problem(finding.problem()) for finding in findings])
-    elif output_format == "sarif":
-        print_sarif([of_problem(finding.problem()) for finding in findings])
-    else:
-        print_problems([finding.problem() for finding in findings], err=False)
+    problems = [finding.problem() for finding in findings]
+    if not print_for_programs(output_format, findings, problems):
+        print_problems(problems, err=False)
         also = f", {count(excused, 'excused finding')}" if excused else ""
         say(f"{summary(findings)}{also} in {paths}", err=True)
     if any(finding.severity == "error" for finding in findings):
