@@ -75,7 +75,7 @@ class VersionFacts:
     """The properties of a whole version, such as its header version and its minimum size."""
 
     version: int
-    header: int | None
+    header_version: int | None
     """The header version, or None for messages without a header."""
     flexible: bool
     optional_fields: bool
@@ -83,16 +83,6 @@ class VersionFacts:
     minimum_size: int
     default_size: int | None
     """The encoded size of an object whose fields all have their defaults, or None if the version rejects it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "version": self.version,
-            "headerVersion": self.header,
-            "flexible": self.flexible,
-            "optionalFields": self.optional_fields,
-            "minimumSize": self.minimum_size,
-            "defaultSize": self.default_size,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +96,11 @@ class VersionDiff:
     """The fields that differ, in spec order; a struct precedes its own fields."""
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the differences as JSON, except that keys are in snake case."""
         return {
             "name": self.name,
-            "old": self.old.as_dict(),
-            "new": self.new.as_dict(),
+            "old": asdict(self.old),
+            "new": asdict(self.new),
             "fields": [
                 {
                     "path": change.path,
@@ -159,7 +150,7 @@ def _facts(message: type[Message], version: int) -> VersionFacts:
     root = layout_of(message, version).root
     return VersionFacts(
         version=version,
-        header=message.header_version(version) if message.KIND in ("request", "response") else None,
+        header_version=message.header_version(version) if message.KIND in ("request", "response") else None,
         flexible=isinstance(root.section, TaggedSection),
         optional_fields=isinstance(root.section, OptionalBuffer),
         minimum_size=root.minimum,

@@ -11,9 +11,14 @@ from typing import Any, Final, NamedTuple
 from tagwire.log.whatif import FILLS, Kind, Measure, WhatIf
 from tagwire.text_format import count
 from tagwire_cli.output.echo import say, shown_value
-from tagwire_cli.output.tables import TableColumn, print_table
+from tagwire_cli.output.tables import print_table, table_columns
 
 _MOST_TICKS: Final = 5
+_NUMBERS: Final = (
+    *("batches", "records", "uncompressed", "saved", "%", "compressed", "saved", "%"),
+    *("a batch", "a record", "left out"),
+)
+"""The titles of the columns of numbers."""
 
 
 class Section(NamedTuple):
@@ -103,7 +108,9 @@ def print_summary(summary: Summary) -> None:
     for section in (*summary.sections, None):
         title = section.title if section else "all"
         rows = section.rows if section else [("", summary.total)]
-        print_table(_columns(title), [(name, *_row(measure)) for name, measure in rows])
+        print_table(
+            table_columns(title, *_NUMBERS, numbers=_NUMBERS), [(name, *_row(measure)) for name, measure in rows]
+        )
         if section and section.more:
             say(f"and {section.more} more; use --top or --json to see them")
         say()
@@ -113,39 +120,20 @@ def print_summary(summary: Summary) -> None:
     say(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
 
 
-def _columns(title: str) -> tuple[TableColumn, ...]:
-    names = (
-        "batches",
-        "records",
-        "uncompressed",
-        "saved",
-        "%",
-        "compressed",
-        "saved",
-        "%",
-        "a batch",
-        "a record",
-        "left out",
-    )
-    return (TableColumn(title, style="cyan"), *(TableColumn(name, is_number=True) for name in names))
+def _row(measure: Measure, grouping: str = "") -> tuple[str, ...]:
+    """Return the cells of a table row, except for the first cell, which names the measured batches.
 
-
-def _row(measure: Measure) -> tuple[str, ...]:
-    """Return the cells of a table row, except for the first cell, which names the measured batches."""
+    `grouping` separates groups of three digits in whole numbers.
+    """
     compressed, uncompressed = _shares(measure)
-    return (
-        str(measure.batches),
-        str(measure.records),
-        str(measure.uncompressed_before),
-        str(measure.saved_uncompressed),
-        f"{uncompressed:.2f}",
-        str(measure.compressed_before),
-        str(measure.saved_compressed),
-        f"{compressed:.2f}",
-        f"{measure.saved_per_batch:.2f}",
-        f"{measure.saved_per_record:.2f}",
-        str(measure.left_out),
+    cells: tuple[int | float, ...] = (
+        *(measure.batches, measure.records),
+        *(measure.uncompressed_before, measure.saved_uncompressed, uncompressed),
+        *(measure.compressed_before, measure.saved_compressed, compressed),
+        *(measure.saved_per_batch, measure.saved_per_record),
+        measure.left_out,
     )
+    return tuple(format(each, ".2f" if isinstance(each, float) else grouping) for each in cells)
 
 
 class Bar(NamedTuple):
@@ -307,17 +295,6 @@ def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    compressed, uncompressed = _shares(measure)
-    return (
-        f"{measure.batches:,}",
-        f"{measure.records:,}",
-        f"{measure.compressed_before:,}",
-        f"{measure.saved_compressed:,}",
-        f"{compressed:.2f}",
-        f"{measure.uncompressed_before:,}",
-        f"{measure.saved_uncompressed:,}",
-        f"{uncompressed:.2f}",
-        f"{measure.saved_per_batch:.2f}",
-        f"{measure.saved_per_record:.2f}",
-        f"{measure.left_out:,}",
-    )
+    """Return the cells of a row of the page, which shows compressed sizes before uncompressed ones."""
+    cells = _row(measure, ",")
+    return (*cells[:2], *cells[5:8], *cells[2:5], *cells[8:])

@@ -18,7 +18,7 @@ from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import captured_frames, digest, read_faults, round_trip
 from tagwire_cli.input.filters import api_stem
 from tagwire_cli.output.echo import progress_bar, say
-from tagwire_cli.output.tables import TableColumn, print_table
+from tagwire_cli.output.tables import print_table, table_columns
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -35,12 +35,8 @@ _APIS_SHOWN: Final = 4
 _CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10
 _EXPLAINED_BYTES: Final = range(48, 97)
-_COLUMNS: Final = (
-    TableColumn("client", style="cyan"),
-    TableColumn("frames", is_number=True),
-    TableColumn("bytes", is_number=True),
-    TableColumn("APIs", is_number=True),
-    TableColumn("most frequent"),
+_COLUMNS: Final = table_columns(
+    *("client", "frames", "bytes", "APIs", "most frequent"), numbers=("frames", "bytes", "APIs")
 )
 
 _NEXT: Final = """\

@@ -9,7 +9,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, print_table, write_json
+from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json
 
 if TYPE_CHECKING:
     from tagwire_cli.version_diff import VersionDiff
@@ -48,7 +48,7 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
     if old is None or new is None:
         steps = [diff_versions(message, *pair) for pair in pairwise(message.VERSIONS)]
         if as_json:
-            write_json([step.as_dict() for step in steps])
+            write_json(camel_keys([step.as_dict() for step in steps]))
             return
         if not steps:
             say(f"{message.NAME} has only version {message.VERSIONS}; there is nothing to compare")
@@ -61,7 +61,7 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
         require_version(message, version)
     difference = diff_versions(message, old, new)
     if as_json:
-        write_json(difference.as_dict())
+        write_json(camel_keys(difference.as_dict()))
     else:
         _show(difference)
 
@@ -74,12 +74,7 @@ def _show(difference: "VersionDiff") -> None:
         say("the same fields")
         return
     say()
-    columns = (
-        TableColumn("field", style="cyan"),
-        TableColumn(f"v{old.version}"),
-        TableColumn(f"v{new.version}"),
-        TableColumn("change"),
-    )
+    columns = table_columns("field", f"v{old.version}", f"v{new.version}", "change")
     rows = [
         (change.path, str(change.old or _ABSENT), str(change.new or _ABSENT), ", ".join(change.kinds))
         for change in difference.changes
@@ -89,7 +84,7 @@ def _show(difference: "VersionDiff") -> None:
 
 def _facts(difference: "VersionDiff") -> list[str]:
     old, new = difference.old, difference.new
-    facts = [] if old.header is None else [_step("header", old.header, new.header)]
+    facts = [] if old.header_version is None else [_step("header", old.header_version, new.header_version)]
     for what, before, after in (
         ("flexible", old.flexible, new.flexible),
         ("with optional fields", old.optional_fields, new.optional_fields),

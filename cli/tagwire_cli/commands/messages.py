@@ -7,16 +7,9 @@ import click
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.output.tables import TableColumn, print_table, write_json
+from tagwire_cli.output.tables import print_table, table_columns, write_json
 
-_COLUMNS = (
-    TableColumn("name", style="cyan"),
-    TableColumn("kind"),
-    TableColumn("key", is_number=True),
-    TableColumn("component"),
-    TableColumn("versions"),
-    TableColumn("flexible"),
-)
+_COLUMNS = table_columns("name", "kind", "key", "component", "versions", "flexible", numbers=("key",))
 
 
 @click.command("messages")

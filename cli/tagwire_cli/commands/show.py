@@ -11,7 +11,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import VersionNumber, package_option
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, print_table, write_json
+from tagwire_cli.output.tables import TableColumn, print_table, table_columns, write_json
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -21,14 +21,9 @@ if TYPE_CHECKING:
     from tagwire.versions import StructVersions, Versions
 
 
-_FIELD = TableColumn("field", style="cyan")
-_BY_VERSIONS = (
-    _FIELD,
-    *map(TableColumn, ("type", "versions", "nullable", "tag", "default", "ignorable")),
-)
-_HISTORY = (TableColumn("version", is_number=True, style="cyan"), TableColumn("releases"), TableColumn("change"))
-_IN_WIRE_ORDER = (_FIELD, *map(TableColumn, ("type", "tag", "default")))
-_ABOUT = TableColumn("about")
+_BY_VERSIONS = table_columns("field", "type", "versions", "nullable", "tag", "default", "ignorable")
+_HISTORY = table_columns("version", "releases", "change", numbers=("version",))
+_IN_WIRE_ORDER = table_columns("field", "type", "tag", "default")
 _INDENT = "  "
 
 
@@ -338,7 +333,7 @@ def _print_fields(
 ) -> None:
     """Print a table of fields. If `abouts` is given, the last column has the documentation of each field."""
     if rows:
-        about = () if abouts is None else (_ABOUT,)
+        about = () if abouts is None else table_columns("about")
         say()
         print_table(
             (*columns, *about),

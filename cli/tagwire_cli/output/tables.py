@@ -5,7 +5,7 @@ On a terminal, rich draws the tables. Elsewhere, they are aligned text with one 
 
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -36,8 +36,11 @@ class TableColumn(NamedTuple):
 
     title: str
     is_number: bool = False
-    style: str = ""
-    """The name of a rich style, for terminals."""
+
+
+def table_columns(*titles: str, numbers: Collection[str] = ()) -> tuple[TableColumn, ...]:
+    """Return columns with these titles. The cells of the columns in `numbers` are right-aligned."""
+    return tuple(TableColumn(title, title in numbers) for title in titles)
 
 
 def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
@@ -123,7 +126,8 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
         width = max(map(cell_len, cells))
         is_prose = width > _PROSE and any(" " in cell.strip() for cell in cells)
         justify: Any = "right" if column.is_number else "left"
-        table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
+        style = "" if number else "cyan"
+        table.add_column(column.title, justify=justify, style=style, overflow="fold", no_wrap=not is_prose)
         width_of_all += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
         table.add_row(*map(Text, row))  # rich would parse strings as markup

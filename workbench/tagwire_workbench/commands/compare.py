@@ -10,7 +10,7 @@ from tagwire_cli.arguments.options import package_option, port_option, show_sens
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, print_table, write_json
+from tagwire_cli.output.tables import TableColumn, print_table, table_columns, write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -64,29 +64,28 @@ def command(a: str, b: str, as_json: bool, port: int, package: str | None) -> No
 
 def _show(messages: "Sequence[MessageComparison]") -> None:
     rows = [(each.name, _versions(each.a), _versions(each.b)) for each in messages]
-    print_table(
-        (TableColumn("message", style="cyan"), TableColumn("versions in A"), TableColumn("versions in B")), rows
-    )
+    print_table(table_columns("message", "versions in A", "versions in B"), rows)
     used = [
         (f"{message.name}.{field.path}", str(field.a or _ABSENT), str(field.b or _ABSENT))
         for message in messages
         for field in message.fields
         if bool(field.a) != bool(field.b)
     ]
-    _show_table("fields that one uses", (TableColumn("used in A", True), TableColumn("used in B", True)), used)
+    numbers = ("used in A", "used in B")
+    _show_table(table_columns("fields that one uses", *numbers, numbers=numbers), used)
     values = [
         (f"{message.name}.{field.path}", *map(_values, field.values))
         for message in messages
         for field in message.fields
         if field.values is not None and any(field.values)
     ]
-    _show_table("values", (TableColumn("only in A"), TableColumn("only in B"), TableColumn("in neither")), values)
+    _show_table(table_columns("values", "only in A", "only in B", "in neither"), values)
 
 
-def _show_table(title: str, columns: tuple[TableColumn, ...], rows: Sequence[Sequence[str]]) -> None:
+def _show_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
     if rows:
         say()
-        print_table((TableColumn(title, style="cyan"), *columns), rows)
+        print_table(columns, rows)
 
 
 def _versions(counts: dict[int, int]) -> str:

@@ -14,7 +14,7 @@ from tagwire_cli.arguments.options import Seconds, json_lines_option, package_op
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, print_table, write_json_line, write_line
+from tagwire_cli.output.tables import print_table, table_columns, write_json_line, write_line
 from tagwire_cli.paths import InputPath
 from tagwire_workbench.commands.record import ADDRESS
 
@@ -237,9 +237,7 @@ class _Summary:
     def show(self) -> None:
         if self._counts:
             rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
-            print_table(
-                [TableColumn("answers", is_number=True), *map(TableColumn, ("message", "field", "example"))], rows
-            )
+            print_table(table_columns("answers", "message", "field", "example", numbers=("answers",)), rows)
 
 
 def _show_json(answer: "ReplayedAnswer", name: str, found: "list[FieldDifference]") -> None:

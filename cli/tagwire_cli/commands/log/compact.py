@@ -22,7 +22,7 @@ from tagwire_cli.arguments.logs import (
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of, option_group
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line, write_line
+from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Segment
@@ -32,11 +32,9 @@ if TYPE_CHECKING:
 
 
 _ROUNDS = 3
-_COLUMNS = (
-    TableColumn("file", style="cyan"),
-    *(TableColumn(title, is_number=True) for title in ("records", "now", "batches", "now", "bytes", "now")),
-)
-_REASONS = (TableColumn("records", is_number=True), TableColumn("now"), TableColumn("why"))
+_NUMBERS = ("records", "now", "batches", "now", "bytes", "now")
+_COLUMNS = table_columns("file", *_NUMBERS, numbers=_NUMBERS)
+_REASONS = table_columns("records", "now", "why", numbers=("records",))
 
 
 _NUMBER = click.IntRange(0)

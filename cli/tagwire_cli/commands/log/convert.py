@@ -23,17 +23,15 @@ from tagwire_cli.arguments.logs import (
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
+from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
     from tagwire.records import FormatSet
 
 
-_COLUMNS = (
-    TableColumn("file", style="cyan"),
-    *(TableColumn(title, is_number=True) for title in ("records", "batches", "now", "bytes", "now", "left out")),
-)
+_NUMBERS = ("records", "batches", "now", "bytes", "now", "left out")
+_COLUMNS = table_columns("file", *_NUMBERS, numbers=_NUMBERS)
 
 
 @click.command("convert")

@@ -17,24 +17,16 @@ from tagwire_cli.arguments.logs import (
     segments_of,
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
-from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
+from tagwire_cli.output.tables import print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
     from tagwire.records import FormatSet
 
 
-_COLUMNS = (
-    TableColumn("file", style="cyan"),
-    TableColumn("bytes", is_number=True),
-    TableColumn("batches", is_number=True),
-    TableColumn("records", is_number=True),
-    TableColumn("offsets"),
-    TableColumn("from"),
-    TableColumn("to"),
-    TableColumn("formats"),
-    TableColumn("codecs"),
-    TableColumn("attributes"),
+_NUMBERS = ("bytes", "batches", "records")
+_COLUMNS = table_columns(
+    *("file", *_NUMBERS, "offsets", "from", "to", "formats", "codecs", "attributes"), numbers=_NUMBERS
 )
 
 

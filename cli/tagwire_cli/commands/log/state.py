@@ -17,41 +17,17 @@ from tagwire_cli.arguments.logs import (
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, print_table, write_json_text
+from tagwire_cli.output.tables import print_table, table_columns, write_json_text
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
 
 
-_GROUPS = (
-    TableColumn("group", style="cyan"),
-    TableColumn("kind"),
-    TableColumn("topic"),
-    TableColumn("partition", is_number=True),
-    TableColumn("offset", is_number=True),
-    TableColumn("metadata"),
-)
-_TRANSACTIONS = (
-    TableColumn("transactional id", style="cyan"),
-    TableColumn("producer", is_number=True),
-    TableColumn("epoch", is_number=True),
-    TableColumn("status"),
-)
-_SHARES = (
-    TableColumn("share group", style="cyan"),
-    TableColumn("topic id"),
-    TableColumn("partition", is_number=True),
-    TableColumn("start offset", is_number=True),
-    TableColumn("batches", is_number=True),
-)
-_TOPICS = (
-    TableColumn("topic", style="cyan"),
-    TableColumn("id"),
-    TableColumn("partition", is_number=True),
-    TableColumn("leader", is_number=True),
-    TableColumn("replicas"),
-    TableColumn("in sync"),
-)
+_NUMBERS = ("partition", "offset", "producer", "epoch", "start offset", "batches", "leader")
+_GROUPS = table_columns("group", "kind", "topic", "partition", "offset", "metadata", numbers=_NUMBERS)
+_TRANSACTIONS = table_columns("transactional id", "producer", "epoch", "status", numbers=_NUMBERS)
+_SHARES = table_columns("share group", "topic id", "partition", "start offset", "batches", numbers=_NUMBERS)
+_TOPICS = table_columns("topic", "id", "partition", "leader", "replicas", "in sync", numbers=_NUMBERS)
 
 
 @click.command("state")

@@ -8,19 +8,14 @@ import click
 
 from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import Session, spark_options
-from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
+from tagwire_cli.output.tables import print_table, table_columns, write_json_line
 from tagwire_cli.paths import AnyPath
 
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
 _LEFT: Final = ("path", "files", "bytes", "lastWritten")
 _TEXTS: Final = ("sinceRelease", "lastRelease")
-_COLUMNS: Final = (
-    TableColumn("client", style="cyan"),
-    TableColumn("api"),
-    *(TableColumn(name, is_number=True) for name in ("version", "requests", "bytes", "answered", "unreadable")),
-    TableColumn("since"),
-    TableColumn("until"),
-)
+_NUMBER_COLUMNS: Final = ("version", "requests", "bytes", "answered", "unreadable")
+_COLUMNS: Final = table_columns("client", "api", *_NUMBER_COLUMNS, "since", "until", numbers=_NUMBER_COLUMNS)
 
 
 @click.command("audit")
@@ -97,11 +92,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
         for *facts, at in rows:
             write_json_line(dict(zip(_LEFT, (*facts, _in_utc(at)), strict=True)))
         return
-    columns = (
-        TableColumn(_LEFT[0], style="cyan"),
-        *(TableColumn(name, is_number=True) for name in _LEFT[1:3]),
-        TableColumn(_LEFT[3]),
-    )
+    columns = table_columns(*_LEFT, numbers=_LEFT[1:3])
     print_table(columns, [(path, str(files), str(size), f"{at:%Y-%m-%d %H:%M}") for path, files, size, at in rows])
 
 

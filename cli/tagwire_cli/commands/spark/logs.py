@@ -13,20 +13,15 @@ from tagwire_cli.arguments.spark_options import PathOrUrl, Session, location_arg
 from tagwire_cli.commands.log.compact import print_compaction, rule_options
 from tagwire_cli.commands.log.convert import print_conversion
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
+from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
     from tagwire_spark.jobs.export import ExportReport
 
 
-_EXPORTED: Final = (
-    TableColumn("file", style="cyan"),
-    *(TableColumn(name, is_number=True) for name in ("records", "batches", "kept", "bytes", "parquet", "exact")),
-)
-_IMPORTED: Final = (
-    TableColumn("file", style="cyan"),
-    *(TableColumn(name, is_number=True) for name in ("bytes", "batches")),
-)
+_NUMBERS: Final = ("records", "batches", "kept", "bytes", "parquet", "exact")
+_EXPORTED: Final = table_columns("file", *_NUMBERS, numbers=_NUMBERS)
+_IMPORTED: Final = table_columns("file", "bytes", "batches", numbers=_NUMBERS)
 
 
 @click.command("convert")
