@@ -13,4 +13,4 @@ fi
 export PYTHONPATH=$atheris:tests/support:tests
 $bin/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; }
 set -x
-$bin/python tests/support/fuzz_engines.py -max_total_time="${FUZZ_SECONDS:-60}" -max_len=400 -artifact_prefix=build/ build/corpus
+$bin/python tools/fuzz_engines.py -max_total_time="${FUZZ_SECONDS:-60}" -max_len=400 -artifact_prefix=build/ build/corpus

@@ -1,6 +1,6 @@
 """Compare the native engine with the interpreter on many damaged inputs. Both must raise equal errors.
 
-    PYTHONPATH=tests python tests/support/fuzz_errors.py --count 20000000 --seed 20
+    PYTHONPATH=tests/support python tools/fuzz_errors.py --count 20000000 --seed 20
 
 Unlike `make fuzz`, this program is not guided by coverage and compares decoding only, so it tries about 10,000 inputs
 per second. The inputs are damaged samples of all message versions of Kafka and of KIP-482's draft. One in eight inputs
@@ -29,6 +29,7 @@ TRIES = 8
 
 
 def main() -> int:
+    """Compare the errors of all inputs. Return the exit status."""
     parser = ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--count", type=int, default=1_000_000, help="how many inputs to try")
     parser.add_argument("--seed", type=int, default=20, help="of the damage")
