@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tagwire.log.batch_rules import BatchRules, OpenTransactions
+from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import Record, RecordBatch, build
 
@@ -106,7 +106,7 @@ class RandomLog:
     def write(self, folder: Path, most: int = 25) -> list[int]:
         """Write the batches to segments of fewer than `most` batches each. Return the base offsets of the segments."""
         folder.mkdir(parents=True)
-        transactions, rules = OpenTransactions(), BatchRules([])
+        transactions = OpenTransactions()
         bases, left = [], list(self.batches)
         age = len(left) * DAY // 20
         while left:
@@ -114,7 +114,7 @@ class RandomLog:
             bases.append(some[0].base_offset)
             with SegmentWriter(folder, bases[-1], KINDS, transactions) as writer:
                 for batch in some:
-                    writer.append(rules.check(0, batch, None))
+                    writer.append(batch, len(batch))
             age -= len(some) * DAY // 20
             os.utime(writer.path, ns=((NOW - age) * 1_000_000, (NOW - age) * 1_000_000))
         return bases

@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import Partition
-from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
+from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import is_file, is_folder
+from tagwire.log.writing import transaction_index
 from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import rejection
 from tagwire_spark.files.storage import folder_location
@@ -59,14 +60,10 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 def transactions_before(log: ExistingLog, written: str) -> OpenTransactions:
     """Return the open transactions in a log. Raises PipelineError for the same reasons as `end_before`."""
-    known, rules = OpenTransactions(), BatchRules([])
+    known = OpenTransactions()
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:
-            for batch in segment.batches(format=_formats(written)):
-                if batch.is_control:
-                    known.see(rules.check(0, batch, None))
-                elif batch.is_transactional:
-                    known.see(Seen(0, batch, len(batch), None))
+            transaction_index(segment, known, _formats(written))
     return known
 
 

@@ -8,9 +8,9 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from tagwire.layout import Checksum
-from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
-from tagwire.log.writing import SegmentWriter
-from tagwire.records import RecordBatch, format_of, read_batches
+from tagwire.log.batch_rules import OpenTransactions
+from tagwire.log.writing import SegmentWriter, single_batches
+from tagwire.records import RecordBatch, format_of
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import Attempt, CommitFolder
 from tagwire_spark.log_write.existing_log import ExistingLog, transactions_before
@@ -56,7 +56,6 @@ class Segments:
         self.folder = attempt.folder / name
         self.most = target.segment_bytes
         self.before = before
-        self.rules = BatchRules([])
         self.transactions: OpenTransactions | None = None
         self.writer: SegmentWriter | None = None
         self.done: list[StagedSegment] = []
@@ -65,11 +64,8 @@ class Segments:
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
         """Append a batch. Uncompressed messages of magic 0 or 1 are appended one by one."""
-        if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
-            self._append(batch, count, first_record)
-        else:
-            for each in read_batches(batch.encode(), batch.record_format, only=True):
-                self._append(each, 1, each.base_offset)
+        for each, records in single_batches(batch, count):
+            self._append(each, records, first_record if each is batch else each.base_offset)
 
     def end(self) -> list[StagedSegment]:
         self._close()
@@ -77,15 +73,12 @@ class Segments:
 
     def _append(self, batch: RecordBatch, count: int, first_record: int) -> None:
         writer = self._writer_for(batch, first_record)
-        seen = Seen(0, batch, count, None)
-        if batch.is_control:
-            seen = self.rules.check(0, batch, None)
         if batch.is_control or batch.is_transactional:
             self.has_transactions = True
             writer.transactions = self._known_transactions(batch.format)
         if self.is_numbered:
             self._note_offset_position(writer.size, batch)
-        writer.append(seen)
+        writer.append(batch, count)
         self.batches += 1
         self.records += count
         self.end_offset = batch.last_offset + 1

@@ -1,5 +1,6 @@
 """Check the batches of a partition against the rules in `tagwire.log.errors`, in log order."""
 
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
@@ -18,14 +19,13 @@ RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A checked batch with its position in the file, its number of readable records, and its marker type."""
+    """A checked batch with its position in the file, and its number of readable records."""
 
     position: int
     batch: RecordBatch
     records: int
-    marker: int | None
-    """The type of the first record in a control batch (0 for abort, 1 for commit), or None for data batches."""
-    is_whole: bool = True
+    is_whole: bool
+    """Whether all records are readable."""
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
@@ -78,10 +78,10 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
-        latest, count, marker, is_whole = None, 0, None, True
+        before, last = batch.base_offset - 1, batch.last_offset
+        latest, count, is_whole = None, 0, True
         try:
-            together = None if is_control else totals(batch)
+            together = None if batch.is_control else totals(batch)
             if together is not None and together.has_offsets_in(before + 1, last):
                 latest, count = together.latest, together.records
             else:
@@ -93,7 +93,6 @@ class BatchRules:
                         what = f"the record at offset {record.offset} has a null value without the tombstone flag"
                         self.problems.add(position, "TWL114", what)
                     latest = record.timestamp if latest is None else max(latest, record.timestamp)
-                    marker = control_type(record.key) if is_control and not count else marker
                     count += 1
         except DecodeError as error:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
@@ -106,7 +105,7 @@ class BatchRules:
                 "TWL113",
                 f"a record with timestamp {latest}, but the batch header's highest is {batch.max_timestamp}",
             )
-        return Seen(position, batch, count, marker, is_whole)
+        return Seen(position, batch, count, is_whole)
 
     def _offset(self, position: int, batch: RecordBatch, record: Record, before: int) -> None:
         if self.problems.has_room("TWL107", position):
@@ -152,6 +151,14 @@ COMMIT: Final = 1
 """The types of control records that end a transaction."""
 
 
+def marker_type(batch: RecordBatch) -> int | None:
+    """Return the type of a control batch's first record, such as ABORT, or None for other and unreadable batches."""
+    with suppress(DecodeError):
+        for record in batch if batch.is_control else ():
+            return control_type(record.key)
+    return None
+
+
 class OpenTransactions:
     """Keeps track of open transactions. Pass all batches of a log to `see`, in log order."""
 
@@ -171,22 +178,24 @@ class OpenTransactions:
         found.ended = self.ended | later.ended
         return found
 
-    def see(self, seen: Seen) -> AbortedTransaction | None:
-        """Process the next batch. If it aborts a transaction that has records, return that transaction; otherwise None.
+    def see(self, batch: RecordBatch, records: int) -> AbortedTransaction | None:
+        """Process the next batch, which has this number of records.
+
+        If it aborts a transaction that has records, return that transaction; otherwise None.
 
         The result's `last_stable_offset` is the lowest offset at which an open transaction begins. If no transaction is
         open, it is the offset after the abort marker.
         """
-        batch = seen.batch
-        if seen.marker is None:
-            if batch.is_transactional and seen.records:
+        if not batch.is_control:
+            if batch.is_transactional and records:
                 self.open.setdefault(batch.producer_id, batch.base_offset)
             return None
-        if seen.marker not in (ABORT, COMMIT):
+        marker = marker_type(batch)
+        if marker not in (ABORT, COMMIT):
             return None
         self.ended.add(batch.producer_id)
         first = self.open.pop(batch.producer_id, None)
-        if first is None or seen.marker != ABORT:
+        if first is None or marker != ABORT:
             return None
-        marker = batch.base_offset
-        return AbortedTransaction(batch.producer_id, first, marker, min(self.open.values(), default=marker + 1))
+        at = batch.base_offset
+        return AbortedTransaction(batch.producer_id, first, at, min(self.open.values(), default=at + 1))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
-from tagwire.log.batch_rules import RELATIVE_OFFSETS, OpenTransactions, Seen, is_far
+from tagwire.log.batch_rules import RELATIVE_OFFSETS, OpenTransactions, is_far
 from tagwire.log.batch_summary import Survey, modified_ms, summarize, survey
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, KeyMap, Verdict
 from tagwire.log.errors import unwritable
@@ -205,7 +205,7 @@ class Rewriter:
                 if batch.is_transactional or batch.is_control:
                     verdict = self._verdict(segment, position, batch)
                     if verdict.batch is not None:
-                        self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
+                        self.transactions.see(verdict.batch, verdict.kept)
 
     def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
         """Write a group of segments as a single segment.
@@ -242,7 +242,7 @@ class Rewriter:
             if verdict.batch is None:
                 continue
             kept = verdict.kept
-            writer.append(Seen(position, verdict.batch, kept, verdict.marker))
+            writer.append(verdict.batch, kept)
             new_batches, new_records, new_bytes = new_batches + 1, new_records + kept, new_bytes + verdict.batch.size
             emptied += kept == 0
         before = batches, reasons.total(), segment.size

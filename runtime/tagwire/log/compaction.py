@@ -185,8 +185,6 @@ class Verdict(NamedTuple):
     counts: Mapping[str, int]
     """Maps reasons (from KEPT and REMOVED) to numbers of records."""
     kept: int
-    marker: int | None = None
-    """The marker type if this is a control batch whose record is kept, or None otherwise."""
     records: Sequence[tuple[Record, str]] = ()
     """Pairs of a record and its reason. Empty unless `Judge` was created with `explains=True`."""
 
@@ -299,24 +297,23 @@ class Judge:
     def _is_due(self, horizon: int | None) -> bool:
         return not self.old_tombstones_stay if horizon is None else self.compaction.now >= horizon
 
-    def _verdict(self, written: RecordBatch | None, records: Judged, marker: int | None = None) -> Verdict:
+    def _verdict(self, written: RecordBatch | None, records: Judged) -> Verdict:
         counts = Counter(reason for _, reason in records)
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
-        return Verdict(written, counts, kept, marker, records if self.explains else ())
+        return Verdict(written, counts, kept, records if self.explains else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         records = list(batch)
         kind = control_type(records[0].key if records else None)
         if records and kind not in (ABORT, COMMIT):
-            return self._verdict(batch, [(record, "control") for record in records], kind)
+            return self._verdict(batch, [(record, "control") for record in records])
         is_left = batch.producer_id in self.left
         self.left.discard(batch.producer_id)
         if is_left and records:
-            return self._verdict(batch, [(record, "marker") for record in records], kind)
+            return self._verdict(batch, [(record, "marker") for record in records])
         reason = "expired_marker" if self._is_due(horizon) else "marker"
         judged = [(record, reason) for record in records]
-        is_kept = bool(records) and reason in KEPT
-        return self._verdict(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
+        return self._verdict(self._written(batch, format, judged, horizon), judged)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
         kept = [record for record, reason in records if reason in KEPT]

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen, is_far
+from tagwire.log.batch_rules import OpenTransactions, is_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.errors import is_file, is_folder, unwritable
 from tagwire.log.names import log_file, partition_name
@@ -24,8 +24,8 @@ from tagwire.log.rebatching import BatchSize, LossReport, Piece, rebatched
 from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import claimed, whole_folder
-from tagwire.log.writing import SegmentWriter, index_kinds
-from tagwire.records import Format, RecordBatch, RecordLoss, format_of, read_batches
+from tagwire.log.writing import SegmentWriter, index_kinds, single_batches
+from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
 from tagwire.records.format_set import format_set
 from tagwire.text_format import shown
@@ -169,7 +169,7 @@ def convert_segment(
     the next segment. Raises LogError for an invalid batch, and EncodeError for values that the target format can't
     represent.
     """
-    rules, losses = BatchRules([]), LossReport()
+    losses = LossReport()
     batches = new_batches = records = skipped = 0
     with _Segments(folder, segment, transactions) as output:
         for piece in conversion.pieces(segment):
@@ -178,22 +178,12 @@ def convert_segment(
                 continue
             batch = conversion.convert(piece, segment, losses)
             skipped += batch is None
-            for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
-                # A control batch may be a transaction marker, and the index writer needs its type.
-                output.append(rules.check(0, each, None) if each.is_control else Seen(0, each, count, None))
+            for each, count in single_batches(batch, len(piece.batch)) if batch is not None else ():
+                output.append(each, count)
                 new_batches, records = new_batches + 1, records + count
             if tell:
                 tell(piece.source_bytes)
     return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
-
-
-def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
-    """Yield (batch, number of records). An uncompressed message set (v0 or v1) is split into single messages."""
-    if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
-        yield batch, count
-    else:
-        for each in read_batches(batch.encode(), batch.record_format, only=True):
-            yield each, 1
 
 
 class _Segments:
@@ -216,15 +206,15 @@ class _Segments:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.writer.__exit__(kind, error, at)
 
-    def append(self, seen: Seen) -> None:
-        if seen.batch.max_timestamp >= 0:
+    def append(self, batch: RecordBatch, records: int) -> None:
+        if batch.max_timestamp >= 0:
             self.kinds.add("timeindex")
-        if self.writer.size and self.writer.size + seen.batch.size > _SEGMENT_BYTES:
+        if self.writer.size and self.writer.size + batch.size > _SEGMENT_BYTES:
             self.writer.__exit__(None, None, None)
-            self.writer = self._next(seen.batch.base_offset)
+            self.writer = self._next(batch.base_offset)
             self.writer.__enter__()
-        self.writer.append(seen)
-        self.bytes += seen.batch.size
+        self.writer.append(batch, records)
+        self.bytes += batch.size
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:

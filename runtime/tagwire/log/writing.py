@@ -4,15 +4,17 @@ As in a broker with default settings, an index has an entry for the first batch 
 one more entry at its end, for the segment's highest timestamp.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
+from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex
 from tagwire.log.names import segment_file
 from tagwire.log.segment import Segment
+from tagwire.records import RecordBatch, read_batches
 
 _INTERVAL: Final = 4096
 
@@ -62,9 +64,8 @@ class SegmentWriter:
         if kind is None:
             self._end()
 
-    def append(self, seen: Seen) -> None:
-        """Write a batch, and add index entries for it. Offsets must ascend."""
-        batch = seen.batch
+    def append(self, batch: RecordBatch, records: int) -> None:
+        """Write a batch that has this number of records, and add index entries for it. Offsets must ascend."""
         data = batch.encode()
         if batch.max_timestamp > self._latest[0]:
             self._latest = (batch.max_timestamp, batch.last_offset)
@@ -72,7 +73,7 @@ class SegmentWriter:
             self._offsets += OffsetIndex.LAYOUT.pack(batch.last_offset - self.base_offset, self.size)
             self._time_entry()
             self._since_entry = 0
-        aborted = self.transactions.see(seen)
+        aborted = self.transactions.see(batch, records)
         if aborted:
             self._aborted += _entry(aborted)
         if self._file.closed:
@@ -95,6 +96,15 @@ class SegmentWriter:
                 (self.folder / segment_file(self.base_offset, kind)).write_bytes(data)
 
 
+def single_batches(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
+    """Yield (batch, number of records). An uncompressed message set (v0 or v1) is split into single messages."""
+    if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
+        yield batch, count
+    else:
+        for each in read_batches(batch.encode(), batch.record_format, only=True):
+            yield each, 1
+
+
 def _entry(aborted: AbortedTransaction) -> bytes:
     cls = kafka_messages()["AbortedTxn"]
     version = cls.VERSIONS.highest
@@ -107,11 +117,10 @@ def transaction_index(segment: Segment, transactions: OpenTransactions, format: 
     `transactions` contains the transactions that are open before the segment. This function updates it. Raises
     LogError at an invalid batch.
     """
-    rules, data = BatchRules([]), bytearray()
-    for position, batch in segment.positioned_batches(format=format):
+    data = bytearray()
+    for batch in segment.batches(format=format):
         if batch.is_transactional or batch.is_control:
-            seen = rules.check(position, batch, None) if batch.is_control else Seen(position, batch, len(batch), None)
-            aborted = transactions.see(seen)
+            aborted = transactions.see(batch, 0 if batch.is_control else len(batch))
             if aborted:
                 data += _entry(aborted)
     return bytes(data)
