@@ -25,39 +25,14 @@ print(*sorted(set(sys.modules) - before))
 """
 
 SLOW = {
-    "argparse",
-    "ast",
-    "asyncio",
-    "dataclasses",
-    "decimal",
-    "email",
-    "importlib.metadata",
-    "importlib.resources",
-    "inspect",
-    "json",
-    "logging",
-    "pathlib",
-    "string",
-    "subprocess",
-    "threading",
-    "tokenize",
-    "traceback",
-    "typing",
-    "unittest",
+    *("argparse", "ast", "asyncio", "dataclasses", "decimal", "email", "importlib.metadata", "importlib.resources"),
+    *("inspect", "json", "logging", "pathlib", "string", "subprocess", "threading", "tokenize", "traceback"),
+    *("typing", "unittest"),
 }
 """Standard library modules that take a millisecond or more."""
 INTERPRETER = {
-    f"tagwire.{name}"
-    for name in (
-        "explain.nodes",
-        "explain.text",
-        "explain.trace",
-        "interpreter.reader",
-        "interpreter.schema",
-        "interpreter.writer",
-        "message.json",
-        "message.losses",
-    )
+    *("tagwire.explain.nodes", "tagwire.explain.text", "tagwire.explain.trace", "tagwire.interpreter.reader"),
+    *("tagwire.interpreter.schema", "tagwire.interpreter.writer", "tagwire.message.json", "tagwire.message.losses"),
 }
 """Modules that are needed only for errors, traces, JSON and run-time schemas."""
 PACKAGE = "import tagwire, tagwire_messages"

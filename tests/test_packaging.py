@@ -23,15 +23,8 @@ ROOTS = ("runtime", "generator", "generated", "cli", "workbench", "pipeline")
 ENGINES = ("_engine", "_columns", "_records")
 ENGINE_FILES = (".c", ".h", ".pxd", ".pxi", ".pyx", ".pyd", ".so")
 """Suffixes of files that a wheel must not contain: sources of the native engine, and modules built in place."""
-PACKAGES = {
-    "tagwire",
-    "tagwire_cli",
-    "tagwire_drafts",
-    "tagwire_generator",
-    "tagwire_messages",
-    "tagwire_records",
-    "tagwire_spark",
-    "tagwire_workbench",
+PACKAGES = {"tagwire"} | {
+    f"tagwire_{name}" for name in ("cli", "drafts", "generator", "messages", "records", "spark", "workbench")
 }
 MODULES = {"pyspark_tagwire.py", "pyspark_tagwire_rpc.py"}
 """Modules outside of any package, which Spark imports to find data sources."""

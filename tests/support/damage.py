@@ -158,20 +158,6 @@ def _trailing(data: bytearray, at: int, random: Random) -> None:
 
 
 _KINDS: Final[Sequence[Callable[[bytearray, int, Random], Any]]] = (
-    _flip,
-    _set,
-    _insert,
-    _delete,
-    _truncate,
-    _repeat,
-    _int16,
-    _int32,
-    _varint,
-    _long_varint,
-    _off_by_one,
-    _off_by_one,
-    _marker,
-    _tagged,
-    _tagged,
-    _trailing,
+    *(_flip, _set, _insert, _delete, _truncate, _repeat, _int16, _int32, _varint, _long_varint),
+    *(_off_by_one, _off_by_one, _marker, _tagged, _tagged, _trailing),
 )

@@ -17,16 +17,8 @@ from typing import Any, NamedTuple
 Spec = dict[str, Any]
 Value = dict[str, Any]
 
-INTEGERS = {
-    "int8": ">b",
-    "int16": ">h",
-    "int32": ">i",
-    "int64": ">q",
-    "uint8": ">B",
-    "uint16": ">H",
-    "uint32": ">I",
-    "uint64": ">Q",
-}
+_SIGNED = {"int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q"}
+INTEGERS = _SIGNED | {f"u{name}": code.upper() for name, code in _SIGNED.items()}
 FLOATS = {"float32": ">f", "float64": ">d"}
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 

@@ -81,15 +81,6 @@ def test_a_folder(tmp_path: Path) -> None:
     ]
 
 
-def test_second_run_adds_another_version(tmp_path: Path) -> None:
-    folder = write(tmp_path / "in", REQUEST, RESPONSE)
-    for number, versions in enumerate(("0-2", "0-3", "0-4")):
-        drafted(folder, tmp_path / str(number))
-        folder = tmp_path / str(number)
-        found = {(each["validVersions"], each["versionsWithOptional"]) for each in read(folder).values()}
-        assert found == {(versions, "2+")}
-
-
 def test_pair_is_cut_at_the_lower_version(tmp_path: Path) -> None:
     leaf = {**FIELD, "name": "Leaf", "versions": "1+"}
     late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [leaf]}
@@ -183,23 +174,6 @@ def test_nothing_is_written_if_a_spec_is_rejected(tmp_path: Path, specs: list[Sp
         with pytest.raises(SpecError, match=text):
             plan_drafts(folder, output)
     assert read_tree(folder) == before
-
-
-def test_a_plain_pair_may_be_in_two_dialects(tmp_path: Path) -> None:
-    folder = write(tmp_path, draft("FooRequest", "request", "0-3", "3+"), RESPONSE | PLAIN)
-    drafted(folder, folder)
-    found = read(folder)
-    assert found["FooRequest"]["versionsWithOptional"] == "3+"
-    assert found["FooResponse"]["versionsWithOptional"] == "4+"
-    assert {each["validVersions"] for each in found.values()} == {"0-4"}
-
-
-def test_the_options_of_the_set_hold(tmp_path: Path) -> None:
-    gap = {**FIELD, "taggedVersions": "2+", "versions": "2+", "tag": 7}
-    folder, out = write(tmp_path / "in", REQUEST | {"fields": [gap]}, RESPONSE), tmp_path / "out"
-    with pytest.raises(SpecError, match="TW609"):
-        plan_drafts(folder, out)
-    assert plan_drafts(folder, out, options=SpecOptions(tag_gaps=True)).changed
 
 
 def test_in_place_a_spec_gains_a_version_and_keeps_its_comments(tmp_path: Path) -> None:

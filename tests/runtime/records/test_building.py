@@ -19,15 +19,7 @@ from tagwire.records.record import HeaderMap
 from tagwire.wire.types import WIRE_TYPES
 
 PLAIN = Record(5, 300, b"k", b"v")
-NUMBERS = (
-    "base_offset",
-    "last_offset",
-    "base_timestamp",
-    "max_timestamp",
-    "delete_horizon_ms",
-    "append_time",
-    "producer_id",
-)
+NUMBERS = ("base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 
 
 @pytest.mark.parametrize(
@@ -61,8 +53,7 @@ NUMBERS = (
         *[("kip87", PLAIN.replace(value=None, tombstone=flag), {}, "records[0].tombstone") for flag in (2, "no", 5.5)],
         ("v2", PLAIN.replace(value=None, tombstone=2), {}, "records[0].tombstone"),
         ("kip82-int", PLAIN.replace(headers=HeaderMap([(1, b""), ("h", b"")])), {}, "records[0].headers[1].key"),
-        *[("v2", PLAIN, {name: "x"}, name) for name in NUMBERS],
-        *[("kip87", PLAIN, {name: "x"}, name) for name in NUMBERS],
+        *[(format, PLAIN, {name: "x"}, name) for format in ("v2", "kip87") for name in (*NUMBERS, "producer_id")],
         *[
             ("v2", PLAIN, {name: "no"}, name)
             for name in ("is_transactional", "is_control", "ignore_message_attributes")

@@ -51,18 +51,8 @@ def batches(draw: Any) -> RecordBatch:
 
 def contents(batch: RecordBatch) -> dict[str, Any]:
     names = (
-        "format",
-        "base_offset",
-        "last_offset",
-        "compression",
-        "timestamp_type",
-        "max_timestamp",
-        "producer_id",
-        "producer_epoch",
-        "base_sequence",
-        "partition_leader_epoch",
-        "is_transactional",
-        "is_control",
+        *("format", "base_offset", "last_offset", "compression", "timestamp_type", "max_timestamp", "producer_id"),
+        *("producer_epoch", "base_sequence", "partition_leader_epoch", "is_transactional", "is_control"),
         "delete_horizon_ms",
     )
     return {name: getattr(batch, name) for name in names} | {"records": list(batch), "stored": list(batch.stored())}
@@ -132,22 +122,11 @@ def test_losses_of_records(record: Record, format: str, to: str, paths: list[str
 
 
 def test_losses_of_batches() -> None:
-    more = {
-        "producer_id": 7,
-        "producer_epoch": 1,
-        "base_sequence": 3,
-        "partition_leader_epoch": 2,
-        "compression": "zstd",
-    }
-    assert losses(PLAIN, "v2", "v1", is_transactional=True, **more) == [
-        "compression",
-        "is_transactional",
-        "partition_leader_epoch",
-        "producer_id",
-        "producer_epoch",
-        "base_sequence",
-    ]
-    assert losses(PLAIN, "v2", "v3", is_transactional=True, **more) == []
+    more: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 3, "partition_leader_epoch": 2}
+    more |= {"compression": "zstd", "is_transactional": True}
+    lost = ["compression", "is_transactional", "partition_leader_epoch", "producer_id", "producer_epoch"]
+    assert losses(PLAIN, "v2", "v1", **more) == [*lost, "base_sequence"]
+    assert losses(PLAIN, "v2", "v3", **more) == []
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
