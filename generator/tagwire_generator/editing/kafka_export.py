@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.message_rules import implied_headers
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs, without_imports
-from tagwire_generator.reading.keys import items
+from tagwire_generator.reading.keys import items, text
 from tagwire_generator.reading.register import Registers, registers_among
-from tagwire_generator.reading.spec import ReadResult, read_spec
+from tagwire_generator.reading.spec import ReadResult, read_data, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, parsed_form
 from tagwire_generator.syntax.parse import Object, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
@@ -84,25 +85,22 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
     problems: list[Problem] = []
     for spec in specs:
         known: dict[str, Any] = {"file": spec.file, "component": spec.component, "options": options}
-        text = spec.data.decode("utf-8", "replace")
-        result = read_spec(text, **known, registers=registers, shared=shared)
+        result = read_data(spec.data, **known, registers=registers, shared=shared)
         problems += [each for each in result.problems if each.severity == "error"]
         if not result.has_errors:
-            exported.append(_exported(spec, text, result, shared, registers, options))
+            exported.append(_exported(spec, result, shared, registers))
     return exported, without_repeats(problems)
 
 
-def _exported(
-    spec: SpecData, text: str, result: ReadResult, shared: SharedStructs, registers: Registers, options: SpecOptions
-) -> Exported:
-    message = result.message
+def _exported(spec: SpecData, result: ReadResult, shared: SharedStructs, registers: Registers) -> Exported:
+    text, message = spec.data.decode(), result.message
     if message is None or message.format is not None:
         return Exported(spec.file, spec.component, spec.name, "skipped")
     if message.kind == "struct":
         return Exported(spec.file, spec.component, message.name, "inlined")
     root = _root(spec)
     used = [known.spec for each in message.imports if (known := shared.get(each.name)) is not None]
-    uses = [use for each in (spec, *used) for use in _uses_of(each, options)]
+    uses = [use for each in (spec, *used) for use in _uses_of(each)]
     lost = tuple(spot for spot, verdict in uses if verdict != "rejected")
     stops = [spot for spot, verdict in uses if verdict == "rejected"]
     trees = {each.name: parsed_form(each.data.decode()) for each in used}
@@ -126,37 +124,20 @@ def _verdict(owner: str, key: str) -> str:
     return str(key_schema.get("kafka", "rejected" if "dialect" in key_schema else ""))
 
 
-def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
+def _uses_of(spec: SpecData) -> Iterator[tuple[Inexpressible, str]]:
     """Yield each key and type that Kafka's spec language doesn't have, and how to export it, such as "inlined"."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
-    for node, key, owner in _keys(root, "sharedStruct" if is_shared else "message"):
+    keys = list(_keys(root, "sharedStruct" if is_shared else "message"))
+    for node, key, owner in keys:
         verdict = _verdict(owner, key)
         if verdict and not (is_shared and key in ("type", "dialect")):
             member = node.members[key]
             yield Inexpressible(f"the key {key}", spec.file, member.line, member.column), verdict
-    types = {
-        (member.line, member.column): f"the type {getattr(member, 'raw', '')}"
-        for node, key, _ in _keys(root, "sharedStruct" if is_shared else "message")
-        if key == "type" and node is not root
-        for member in (node.members[key].value,)
-    }
-    for problem in read_spec(_as_kafka(spec, root), options=replace(options, dialect="kafka"), shared=None).problems:
-        what = types.get((problem.line, problem.column))
-        if problem.rule == "TW709" and what:
-            yield Inexpressible(what, spec.file, problem.line, problem.column), "rejected"
-
-
-def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Return the spec's text with the dialect "kafka". Spaces are added, so that all positions stay the same."""
-    text = spec.data.decode()
-    dialect = root.get("dialect")
-    if dialect is None:
-        return text
-    lines = text.split("\n")
-    line, start = lines[dialect.line - 1], dialect.column - 1
-    lines[dialect.line - 1] = line[:start] + '"kafka"'.ljust(len('"tagwire"')) + line[start + len('"tagwire"') :]
-    return "\n".join(lines)
+    types = [node.members[key].value for node, key, _ in keys if key == "type" and node is not root]
+    for type in sorted(types, key=lambda each: (each.line, each.column)):
+        if FieldType.parse(text(type)).is_extension:
+            yield Inexpressible(f"the type {text(type)}", spec.file, type.line, type.column), "rejected"
 
 
 def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
