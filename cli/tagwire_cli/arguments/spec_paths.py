@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -11,6 +11,7 @@ from tagwire_cli.output.echo import say
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Baseline
+    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings
 
 
@@ -40,6 +41,21 @@ def _below(settings: "Settings", path: str) -> Iterator[str]:
     yield from map(os.path.relpath, below)
     if resolved != settings.root or not settings.is_declared:
         yield from sorted(str(file) for file in Path(path).glob("*.json") if not file.name.startswith("."))
+
+
+def known_near(settings: "Settings", path: Path, options: "SpecOptions") -> dict[str, Any]:
+    """Return the registers and shared structs that specs at `path` may use, as keyword arguments of the spec readers.
+
+    They come from the spec set of the path or, if it is in no set, from its folder.
+    """
+    from tagwire_generator.reading.imports import shared_structs_near
+    from tagwire_generator.reading.register import registers_in
+
+    spec_set = settings.set_of(path)
+    here = path if path.is_dir() else path.parent
+    others = [each for each in (spec_set.sources if spec_set else ()) if each != here.resolve()]
+    registers = registers_in([*others, here])
+    return {"registers": registers, "shared": shared_structs_near(path, spec_set, options, registers)}
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
+from tagwire_cli.arguments.spec_paths import STDIN, known_near, spec_paths
 from tagwire_cli.input.files import read_bytes
 from tagwire_cli.output.diagnostics import print_for_programs, print_problems, report_options, summary
 from tagwire_cli.output.echo import progress_bar, say
@@ -53,7 +53,8 @@ def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
     number = 0
     for name in spec_paths(settings, paths):
         options = _options(settings, name, allowed)
-        read, found = _validate(name, options, _Around(settings, name, options))
+        known = known_near(settings, Path.cwd() if name == STDIN else Path(name), options)
+        read, found = _validate(name, options, known)
         number += read
         problems += found
     problems = without_repeats(problems)
@@ -77,38 +78,22 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
     )
 
 
-class _Around:
-    """The shared definitions that a spec may use, from its spec set or its folder."""
+def _validate(name: str, options: "SpecOptions", known: dict[str, Any]) -> tuple[int, list["Problem"]]:
+    """Check one spec, or a folder of specs. Return how many specs were checked, and a list of their problems.
 
-    def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
-        from tagwire_generator.reading.imports import shared_structs_near
-        from tagwire_generator.reading.register import registers_in
-
-        path = Path.cwd() if name == STDIN else Path(name)
-        spec_set = settings.set_of(path)
-        here = path if path.is_dir() else path.parent
-        others = [each for each in (spec_set.sources if spec_set else ()) if each != here.resolve()]
-        registers = registers_in([*others, here])
-        self.known: dict[str, Any] = {
-            "registers": registers,
-            "shared": shared_structs_near(path, spec_set, options, registers),
-        }
-        """The registers and shared structs as keyword arguments of the spec readers."""
-
-
-def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
-    """Check one spec, or a folder of specs. Return how many specs were checked, and a list of their problems."""
+    `known` contains the registers and shared structs that the specs may use.
+    """
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
         data = read_bytes(STDIN, is_hex=False)
-        return 1, list(read_data(data, file="standard input", options=options, **around.known).problems)
+        return 1, list(read_data(data, file="standard input", options=options, **known).problems)
     if not Path(name).is_dir():
-        return 1, list(read_file(name, options=options, **around.known).problems)
-    return _validate_folder(Path(name), options, around)
+        return 1, list(read_file(name, options=options, **known).problems)
+    return _validate_folder(Path(name), options, known)
 
 
-def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
+def _validate_folder(folder: Path, options: "SpecOptions", known: dict[str, Any]) -> tuple[int, list["Problem"]]:
     from tagwire_generator.model.spec_set_rules import check_set
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.reading.spec import read_file
@@ -119,7 +104,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
     registers = 0
     with progress_bar(str(folder)) as progress:
         for number, spec in enumerate(specs, 1):
-            result = read_file(spec.path, component=spec.component, options=options, **around.known)
+            result = read_file(spec.path, component=spec.component, options=options, **known)
             problems += result.problems
             summaries += [result.message.summary()] if result.message else []
             registers += result.register is not None
@@ -127,6 +112,6 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
                 progress(number, len(specs))
     # Check the set only if all specs could be read. Otherwise, the check would treat an unreadable spec as missing.
     if len(summaries) + registers == len(specs):
-        near = around.known["registers"].values() if summaries else ()
+        near = known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])
     return len(specs), problems

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.arguments.spec_paths import spec_paths
+from tagwire_cli.arguments.spec_paths import known_near, spec_paths
 from tagwire_cli.output.diagnostics import print_for_programs, print_problems, report_options, summary
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import InputPath
@@ -75,23 +75,16 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     Raises SpecError for a spec with errors.
     """
     from tagwire_generator.problems import spec_error
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import load_project
     from tagwire_generator.project.spec_files import SpecFile, find_specs
-    from tagwire_generator.reading.imports import shared_structs_near
-    from tagwire_generator.reading.register import registers_in
     from tagwire_generator.reading.spec import read_file
 
-    spec_path = Path(path)
-    spec_set = load_project().set_of(spec_path)
-    options = spec_set.options if spec_set else SpecOptions()
-    registers = registers_in(
-        [*(spec_set.sources if spec_set else ()), spec_path if spec_path.is_dir() else spec_path.parent]
-    )
-    shared = shared_structs_near(spec_path, spec_set, options, registers)
+    spec_path, settings = Path(path), load_project()
+    options = settings.options_of(spec_path)
+    known = known_near(settings, spec_path, options)
     found = list["MessageSpec"]()
     for each in find_specs(spec_path) if spec_path.is_dir() else [SpecFile("", spec_path)]:
-        result = read_file(each.path, component=each.component, options=options, registers=registers, shared=shared)
+        result = read_file(each.path, component=each.component, options=options, **known)
         if result.register is not None:  # no design rule applies to registers
             continue
         if result.message is None:
