@@ -215,16 +215,6 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
     return found
 
 
-def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the output folder of a partition. Its path below `output` is the partition's path below `path`.
-
-    If `path` is the partition itself, the output folder is directly in `output` and has the partition's name.
-    """
-    if partition.path == path:
-        return output / path.absolute().name
-    return output / partition.path.relative_to(path)
-
-
 class Work(NamedTuple):
     """The partitions that a command must process for one path argument."""
 
@@ -270,13 +260,31 @@ def work_of(
     return work
 
 
-def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders at or below `path` that contain partitions, each with the matching folder below `output`.
+def partitions_to_write(
+    paths: Iterable[Path], output: Path, verb: str, *, resumes: bool, keeps_producers: bool, **progress: Any
+) -> "Iterator[tuple[Partition, Path, Callable[[int], None] | None]]":
+    """Yield each partition to write to `output`, its output folder, and a function to call with numbers of read bytes.
 
-    The result is empty if `path` is itself a partition.
+    A partition's path below `output` is its path below the path argument. If the argument is the partition itself, the
+    output folder is directly in `output`. When the caller has written all partitions of a path, the broker's own files
+    in the log folders are copied, too: its properties and checkpoints and, with `keeps_producers`, its snapshots.
+
+    `verb` is "convert" or "compact". `progress` contains arguments of `byte_progress`.
     """
-    folders = {partition.path.parent for partition in found if partition.path != path}
-    return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
+    from tagwire.log.convert import copy_directory_files
+
+    def find_target(partition: "Partition", path: Path) -> Path:
+        return output / (path.absolute().name if partition.path == path else partition.path.relative_to(path))
+
+    folders: list[tuple[Path, Path]] = []
+    for path, found, left in work_of(paths, f"{verb}ed", find_target, resumes=resumes):
+        with byte_progress(verb, [partition for partition, _ in left], **progress) as tell:
+            for partition, target in left:
+                yield partition, target, tell
+        parents = {partition.path.parent for partition in found if partition.path != path}
+        folders += [(folder, output / folder.relative_to(path)) for folder in sorted(parents)]
+        # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
+        copy_directory_files(folders, keeps_producers=keeps_producers)
 
 
 @contextmanager

@@ -2,8 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,11 @@ import click
 
 from tagwire_cli.arguments.logs import (
     Skipped,
-    byte_progress,
     format_option,
     lenient_option,
-    log_folders,
     output_options,
+    partitions_to_write,
     paths_argument,
-    target_of,
-    work_of,
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of, option_group
 from tagwire_cli.output.echo import say
@@ -27,7 +23,6 @@ from tagwire_cli.output.tables import camel_keys, print_table, table_columns, wr
 if TYPE_CHECKING:
     from tagwire.log import Segment
     from tagwire.log.compact import CompactReport, SegmentReport
-    from tagwire.log.compaction import Compaction
     from tagwire.records import Record
 
 
@@ -119,14 +114,18 @@ def command(
       tagwire log compact alpha-0 --output compacted
       tagwire log compact alpha-0 --include-active --explain --output compacted
     """
+    from tagwire.log.compact import compact_partition
     from tagwire.log.compaction import Compaction
 
     rules["now"] = int(time.time() * 1000) if rules["now"] is None else rules["now"]
     skipped = Skipped()
     compaction = Compaction(limits=limits_of(limits), skip=skipped if is_lenient else None, **rules)
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
-    for report in _compacted(paths, output, compaction, explain, resumes=resumes):
-        print_compaction(report, as_json=as_json)
+    progress = {"rounds": _ROUNDS, "prints_all_along": is_explained}
+    for partition, target, tell in partitions_to_write(
+        paths, output, "compact", resumes=resumes, keeps_producers=True, **progress
+    ):
+        print_compaction(compact_partition(partition, target, compaction, tell, explain), as_json=as_json)
     skipped.end()
 
 
@@ -151,30 +150,6 @@ def print_compaction(report: "CompactReport", *, as_json: bool) -> None:
         print_table(_REASONS, rows)
         say()
     write_line(f"{report.partition}: compacted up to offset {report.compacted_to}: {report.because}")
-
-
-def _compacted(
-    paths: "Iterable[Path]",
-    output: Path,
-    compaction: "Compaction",
-    explain: "Callable[[Segment, Record, str], None] | None",
-    *,
-    resumes: bool,
-) -> "Iterator[CompactReport]":
-    """Compact the partitions, and yield a report for each. Also copy the broker's properties and checkpoints."""
-    from tagwire.log.compact import compact_partition
-    from tagwire.log.convert import copy_directory_files
-
-    folders: list[tuple[Path, Path]] = []
-    find_target = partial(target_of, output=output)
-    for path, found, left in work_of(paths, "compacted", find_target, resumes=resumes):
-        partitions = [partition for partition, _ in left]
-        with byte_progress("compact", partitions, _ROUNDS, prints_all_along=explain is not None) as tell:
-            for partition, target in left:
-                yield compact_partition(partition, target, compaction, tell, explain)
-        folders += log_folders(found, path, output)
-        # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
-        copy_directory_files(folders, keeps_producers=True)
 
 
 def _explain_json(segment: "Segment", record: "Record", reason: str) -> None:

@@ -1,7 +1,6 @@
 """`tagwire log convert`: convert partitions to another format, codec or batch size."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,23 +9,20 @@ import click
 from tagwire.text_format import count
 from tagwire_cli.arguments.logs import (
     Skipped,
-    byte_progress,
     conversion_options,
     format_option,
     lenient_option,
-    log_folders,
     new_format_option,
     output_options,
+    partitions_to_write,
     paths_argument,
-    target_of,
-    work_of,
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
-    from tagwire.log.convert import Conversion, ConvertReport
+    from tagwire.log.convert import ConvertReport
     from tagwire.records import FormatSet
 
 
@@ -75,13 +71,18 @@ def command(
       tagwire log convert alpha-0 --codec zstd --batch-bytes 65536 --output packed
       tagwire log convert /var/lib/kafka/data --to v2 --output upgraded
     """
-    from tagwire.log.convert import Conversion
+    from tagwire.log.convert import Conversion, convert_partition
     from tagwire.log.rebatching import BatchSize
 
     skipped = Skipped()
     size, skip = BatchSize(batch_bytes, batch_records), skipped if is_lenient else None
     conversion = Conversion(to, codec, size, format, limits_of(limits), skip)
-    print_conversion(_converted(paths, output, conversion, resumes=resumes), skipped, as_json=as_json)
+    keeps_producers = conversion.is_one_to_one
+    found = partitions_to_write(paths, output, "convert", resumes=resumes, keeps_producers=keeps_producers)
+    reports = (
+        report for partition, target, tell in found for report in convert_partition(partition, target, conversion, tell)
+    )
+    print_conversion(reports, skipped, as_json=as_json)
 
 
 def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
@@ -106,20 +107,3 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
         skipped.end()
     if losses:
         raise click.exceptions.Exit(1)
-
-
-def _converted(
-    paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
-) -> "Iterator[ConvertReport]":
-    """Convert the partitions in the paths, and yield a report for each segment. Also copy the broker's own files."""
-    from tagwire.log.convert import convert_partition, copy_directory_files
-
-    folders: list[tuple[Path, Path]] = []
-    find_target = partial(target_of, output=output)
-    for path, found, left in work_of(paths, "converted", find_target, resumes=resumes):
-        with byte_progress("convert", [partition for partition, _ in left]) as tell:
-            for partition, target in left:
-                yield from convert_partition(partition, target, conversion, tell)
-        folders += log_folders(found, path, output)
-        # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
-        copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
