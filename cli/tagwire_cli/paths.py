@@ -103,20 +103,13 @@ class AnyPath(click.Path):
 class InputPath(AnyPath):
     """A click parameter type for a readable file or folder."""
 
-    def __init__(
-        self,
-        *,
-        files: bool = True,
-        folders: bool = True,
-        allow_dash: bool = False,
-        is_text: bool = False,
-        stdin_name: str = "",
-    ) -> None:
-        """Create the parameter type. With `allow_dash`, `-` is accepted and passed to the command unchanged.
+    def __init__(self, *, stdin_name: str = "", **options: bool) -> None:
+        """Create the parameter type. `options` are those of `AnyPath`.
 
-        With `stdin_name`, `-` becomes the path of a temporary copy of standard input, with this file name.
+        With `allow_dash`, `-` is accepted and passed to the command unchanged. With `stdin_name`, `-` becomes the path
+        of a temporary copy of standard input, with this file name.
         """
-        super().__init__(exists=True, files=files, folders=folders, allow_dash=allow_dash, is_text=is_text)
+        super().__init__(exists=True, **options)
         self.stdin_name = stdin_name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

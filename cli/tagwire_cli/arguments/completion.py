@@ -50,10 +50,19 @@ def _starting(names: Iterable[str], incomplete: str) -> Items:
     return [CompletionItem(text) for text in names if text.lower().startswith(incomplete.lower())]
 
 
-@_quiet
-def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete message names."""
-    return _starting(_registry(ctx).names(), incomplete)
+def _names(candidates: Callable[[click.Context], Iterable[str]]) -> Offer:
+    """Return a function that completes those of the `candidates` that start with the typed text."""
+    return _quiet(lambda ctx, param, incomplete: _starting(candidates(ctx), incomplete))
+
+
+messages = _names(lambda ctx: _registry(ctx).names())
+"""Completes message names."""
+kinds = _names(lambda ctx: _of_classes(ctx, "KIND"))
+"""Completes the kinds of messages in the package, such as `request`."""
+components = _names(lambda ctx: _of_classes(ctx, "COMPONENT"))
+"""Completes the names of the package's components (groups of messages), such as `raft`."""
+spec_sets = _names(lambda ctx: _sets())
+"""Completes the name of a package that this project generates."""
 
 
 @_quiet
@@ -82,18 +91,6 @@ def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> It
 
 
 @_quiet
-def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the kinds of messages in the package, such as `request`."""
-    return _of_classes(ctx, "KIND", incomplete)
-
-
-@_quiet
-def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of the package's components (groups of messages), such as `raft`."""
-    return _of_classes(ctx, "COMPONENT", incomplete)
-
-
-@_quiet
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete rule IDs and show their titles."""
     from click.shell_completion import CompletionItem
@@ -106,26 +103,20 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     return [CompletionItem(id, help=title) for id, title in (titles | LOG_RULES).items() if id.startswith(typed)]
 
 
-@_quiet
-def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+@_names
+def limits(ctx: click.Context) -> Iterable[str]:
     """Complete the names of input limits, followed by `=`."""
     from tagwire.limits import Limits
 
-    return _starting([f"{name}=" for name in Limits.__slots__], incomplete)
+    return [f"{name}=" for name in Limits.__slots__]
 
 
-@_quiet
-def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+@_names
+def packages(ctx: click.Context) -> Iterable[str]:
     """Complete the name of a package that this project generates, or that is part of tagwire."""
     from tagwire.frames.known_packages import PUBLIC_PACKAGES
 
-    return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)
-
-
-@_quiet
-def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the name of a package that this project generates."""
-    return _starting(_sets(), incomplete)
+    return dict.fromkeys([*_sets(), *PUBLIC_PACKAGES])
 
 
 def _registry(ctx: click.Context) -> Registry:
@@ -144,14 +135,12 @@ def _apis(registry: Registry) -> list[str]:
     return [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
 
 
-def _of_classes(ctx: click.Context, attribute: str, incomplete: str) -> Items:
+def _of_classes(ctx: click.Context, attribute: str) -> list[str]:
     registry = _registry(ctx)
-    found = {getattr(registry[name], attribute, "") for name in registry}
-    return _starting(sorted(found - {""}), incomplete)
+    return sorted({getattr(registry[name], attribute, "") for name in registry} - {""})
 
 
 def _sets() -> list[str]:
-
     from tagwire_generator.project.settings import load_project
 
     return [each.package for each in load_project().sets]

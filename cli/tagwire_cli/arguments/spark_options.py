@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import click
 
+from tagwire_cli.arguments.options import option_group
 from tagwire_cli.paths import AnyPath, InputPath
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -16,18 +17,15 @@ Session: TypeAlias = Callable[[], AbstractContextManager[Any]]
 """A function that opens a Spark session with the command's options. Use its result in a `with` block."""
 
 
-class PathOrUrl(InputPath):
-    """A click parameter type for an existing path or a URL. Values are Path objects, or strings for URLs."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if "://" in str(value) else super().convert(value, param, ctx)
-
-
 class NewLocation(AnyPath):
     """A click parameter type for an output path or a URL. Values are Path objects, or strings for URLs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
+
+
+class PathOrUrl(NewLocation, InputPath):
+    """A click parameter type for an existing path or a URL. Values are Path objects, or strings for URLs."""
 
 
 class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
@@ -69,16 +67,15 @@ def spark_options(function: F) -> F:
         return function(*args, session=partial(_opened_session, master, remote, conf), **options)
 
     text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
-    for option in (
+    add = option_group(
+        click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text),
+        click.option("--master", metavar="URL", help="The Spark master; default: all cores of this machine."),
+        click.option("--remote", metavar="URL", help="Connect to a Spark Connect server: sc://host."),
         click.option(
             "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="Set a Spark property; may be repeated."
         ),
-        click.option("--remote", metavar="URL", help="Connect to a Spark Connect server: sc://host."),
-        click.option("--master", metavar="URL", help="The Spark master; default: all cores of this machine."),
-        click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text),
-    ):
-        called = option(called)
-    return cast(F, called)
+    )
+    return cast(F, add(called))
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:

@@ -19,6 +19,7 @@ from tagwire.text_format import a_kind, shown, suggestion
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
+    from tagwire.frames.frame_headers import Frame
     from tagwire.frames.registry import Registry
     from tagwire.limits import Limits
     from tagwire.message import Message
@@ -44,34 +45,21 @@ class JsonOptions(NamedTuple):
 
 def request_decoder(registry: "Registry", how: JsonOptions) -> "Decoder":
     """Return a function that converts requests to JSON. Each request's header determines its class and version."""
-
-    def decode(data: bytes) -> str:
-        frame = registry.decode_request(data, strict=how.strict, limits=how.limits)
-        return _frame_text(frame.header, frame.message, frame.version, how)
-
-    return decode
+    return lambda data: _frame_text(registry.decode_request(data, strict=how.strict, limits=how.limits), how)
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: JsonOptions) -> "Decoder":
     """Return a function that converts responses to JSON. `api_of` finds a response's API key and version."""
-
-    def decode(data: bytes) -> str:
-        frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
-        return _frame_text(frame.header, frame.message, frame.version, how)
-
-    return decode
+    return lambda data: _frame_text(
+        registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits), how
+    )
 
 
 def captured_decoder(frame: "CapturedFrame", how: JsonOptions) -> "Decoder":
     """Return a function that converts a captured frame to JSON."""
-
-    def decode(data: bytes) -> str:
-        found = frame.decode(strict=how.strict, limits=how.limits)
-        row = {"frame": frame.number, "connection": frame.connection, "time": frame.time}
-        members = {name: dumped(value) for name, value in row.items()}
-        return _frame_text(found.header, found.message, found.version, how, members)
-
-    return decode
+    row = {"frame": frame.number, "connection": frame.connection, "time": frame.time}
+    members = {name: dumped(value) for name, value in row.items()}
+    return lambda data: _frame_text(frame.decode(strict=how.strict, limits=how.limits), how, members)
 
 
 def message_decoder(message: "type[Message]", version: int, how: JsonOptions) -> "Decoder":
@@ -117,15 +105,14 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
     return encode
 
 
-def _frame_text(
-    header: "Message", message: "Message", version: int, how: JsonOptions, first: "Mapping[str, str] | None" = None
-) -> str:
+def _frame_text(frame: "Frame[Any, Any]", how: JsonOptions, first: "Mapping[str, str] | None" = None) -> str:
     """Return a frame as JSON text. The keys in `first` come before the frame's own keys."""
+    message, version = frame.message, frame.version
     members = {
         **(first or {}),
         "message": dumped(message.NAME),
         "version": str(version),
-        "header": header.to_json_text(message.header_version(version), indent=how.indent),
+        "header": frame.header.to_json_text(message.header_version(version), indent=how.indent),
         "body": message.to_json_text(version, style=how.style, indent=how.indent),
     }
     return object_text(members, how.indent)
