@@ -19,8 +19,8 @@ from tagwire_cli.paths import given_name
 _GAP: Final = "  "
 _ZEROS: Final = re.compile("/0{4,}(?=[0-9])")
 _SNAKE: Final = re.compile("_([a-z])")
-_COUNTS: Final = ("kept", "removed")
-"""JSON keys whose values map reasons to counts. The reasons are data, so `camel_keys` does not change them."""
+_COUNTS: Final = ("kept", "removed", "formats", "codecs")
+"""JSON keys whose values map reasons or names to counts. These are data, so `camel_keys` does not change them."""
 _LONG: Final = 23
 _SHORT: Final = 11
 """The minimum widths of narrowed columns: `_LONG` for a column of paths, `_SHORT` for other columns.
@@ -137,7 +137,7 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys such as `new_batches` to `newBatches` at any depth, but not the keys in `kept` and `removed`."""
+    """Convert keys such as `new_batches` to `newBatches` at any depth, but not the keys in the values of `_COUNTS`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from tagwire.errors import TagwireError
-from tagwire.log.checkpoints import EpochStart
+from tagwire.log.checkpoints import EpochStart, checkpoint_bytes, with_later_epochs
 from tagwire.log.errors import is_file
 from tagwire.log.names import segment_file
 from tagwire_spark.errors import PipelineError, rejection
@@ -275,14 +275,10 @@ class _Commit:
                 if partition is not None:
                     known = partition.leader_epochs
                     replaced = [target] if is_file(partition.path / _EPOCHS) else []
-        new = list(known)
-        for start in began:
-            if not new or start.epoch > new[-1].epoch:
-                new.append(start)
+        new = with_later_epochs(known, began)
         if new != known:
-            lines = ["0", str(len(new)), *(f"{epoch} {offset}" for epoch, offset in new)]
-            text = "\n".join(lines) + "\n"
-            moves.append((self.folder.stage(self.job, f"{name}-{_EPOCHS}", text.encode()), target))
+            staged = self.folder.stage(self.job, f"{name}-{_EPOCHS}", checkpoint_bytes(new))
+            moves.append((staged, target))
             removes += replaced
 
 

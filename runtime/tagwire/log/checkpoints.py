@@ -7,7 +7,7 @@ files. Errors contain the byte offset of the invalid line.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 from uuid import uuid4
@@ -66,6 +66,15 @@ def epoch_at(starts: list[EpochStart], offset: int) -> int | None:
     return starts[at - 1].epoch if at else None
 
 
+def with_later_epochs(known: Iterable[EpochStart], starts: Iterable[EpochStart]) -> list[EpochStart]:
+    """Return the entries of a leader epoch checkpoint, followed by those of `starts` that begin a later epoch."""
+    found = list(known)
+    for start in starts:
+        if not found or start.epoch > found[-1].epoch:
+            found.append(start)
+    return found
+
+
 def leader_epoch_problems(path: Path) -> list[LogProblem]:
     """Return a problem for each entry of a leader epoch checkpoint that is out of order.
 
@@ -95,10 +104,15 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
 
 def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     """Write an offset checkpoint in the format that brokers read."""
-    lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
-    draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
+    draft.write_bytes(checkpoint_bytes((*each, offset) for each, offset in offsets.items()))
     draft.replace(path)  # `replace` is atomic
+
+
+def checkpoint_bytes(entries: Iterable[Iterable[object]]) -> bytes:
+    """Return the bytes of a checkpoint with these entries."""
+    lines = [" ".join(map(str, each)) for each in entries]
+    return "".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode()
 
 
 def read_properties(path: Path) -> dict[str, str]:

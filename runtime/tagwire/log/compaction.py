@@ -14,6 +14,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -28,7 +29,7 @@ from tagwire.log.segment import Segment
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.building import AT_ONCE
 from tagwire.records.control import control_type
-from tagwire.records.format_set import format_set
+from tagwire.records.format_set import AUTO, format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, movable, new_run
 
 _DIGEST: Final = 16
@@ -122,6 +123,7 @@ class CompactionError(TagwireError):
     """Raised if a log can't be compacted with the given options."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Compaction:
     """Compaction options. Times are in milliseconds; `now` counts from 1970.
 
@@ -129,40 +131,30 @@ class Compaction:
     not held in memory.
     """
 
-    def __init__(
-        self,
-        *,
-        now: int,
-        delete_retention_ms: int = DAY_MS,
-        min_compaction_lag_ms: int = 0,
-        producer_expiration_ms: int = DAY_MS,
-        dirty_from: int | None = None,
-        include_active: bool = False,
-        drop_keyless: bool = False,
-        max_keys: int = 5_000_000,
-        segment_bytes: int = 0,
-        format: Any = "auto",
-        limits: Limits = DEFAULT_LIMITS,
-        skip: Skip | None = None,
-    ) -> None:
-        self.now = now
-        self.delete_retention_ms = delete_retention_ms
-        self.min_compaction_lag_ms = min_compaction_lag_ms
-        self.producer_expiration_ms = producer_expiration_ms
-        self.dirty_from = dirty_from
-        self.include_active = include_active
-        """Whether to compact the last segment, which brokers leave alone."""
-        self.drop_keyless = drop_keyless
-        """Whether to remove records without a key, instead of rejecting them."""
-        self.max_keys = max_keys
-        self.segment_bytes = segment_bytes
-        """Neighboring segments are joined up to this total size, in bytes; 0 joins none."""
-        self.format = format_set(format)
-        self.limits = limits
-        self.skip = skip
-        """Called with the error of each part that can't be read. If None, the first error is raised."""
-        self.silent = _ignore if skip else None
+    now: int
+    delete_retention_ms: int = DAY_MS
+    min_compaction_lag_ms: int = 0
+    producer_expiration_ms: int = DAY_MS
+    dirty_from: int | None = None
+    include_active: bool = False
+    """Whether to compact the last segment, which brokers leave alone."""
+    drop_keyless: bool = False
+    """Whether to remove records without a key, instead of rejecting them."""
+    max_keys: int = 5_000_000
+    segment_bytes: int = 0
+    """Neighboring segments are joined up to this total size, in bytes; 0 joins none."""
+    format: Any = AUTO
+    limits: Limits = DEFAULT_LIMITS
+    skip: Skip | None = None
+    """Called with the error of each part that can't be read. If None, the first error is raised."""
+
+    def __post_init__(self) -> None:
+        self.format = format_set(self.format)
+
+    @property
+    def silent(self) -> Skip | None:
         """Replaces `skip` in the passes before the last one, so that each error is reported once."""
+        return _ignore if self.skip else None
 
     def batches(self, segment: Segment, skip: Skip | None, begin: int | None = None) -> PositionedBatches:
         """Return the segment's batches from offset `begin` on, in the same form as `Segment.positioned_batches`."""

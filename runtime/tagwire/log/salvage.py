@@ -17,7 +17,15 @@ from typing import Any, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import RELATIVE_OFFSETS, BatchRules, OpenTransactions
-from tagwire.log.checkpoints import epoch_at, leader_epoch_problems, read_leader_epochs, read_properties
+from tagwire.log.checkpoints import (
+    EpochStart,
+    checkpoint_bytes,
+    epoch_at,
+    leader_epoch_problems,
+    read_leader_epochs,
+    read_properties,
+    with_later_epochs,
+)
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
@@ -207,12 +215,8 @@ class _Salvage:
         if known and agreed * 2 >= sum(run.batches for run in self.epochs):
             shutil.copyfile(path, self.folder / path.name)
             return
-        starts: list[_EpochRun] = []
-        for run in self.epochs:
-            if not starts or run.epoch > starts[-1].epoch:
-                starts.append(run)
-        lines = ["0", str(len(starts)), *(f"{run.epoch} {run.offset}" for run in starts)]
-        (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        starts = with_later_epochs((), (EpochStart(run.epoch, run.offset) for run in self.epochs))
+        (self.folder / path.name).write_bytes(checkpoint_bytes(starts))
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:

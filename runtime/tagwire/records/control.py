@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import unreadable
@@ -37,20 +37,18 @@ CONTROL_TYPES: Final = {
 """For each type number, the name of the marker type, and the name of the message in the value of such a record."""
 
 
-class ControlRecord:
-    """A decoded marker.
+class ControlRecord(NamedTuple):
+    """A decoded marker. `message` is its decoded value, or None for an unknown type."""
 
-    `type` is the name of the marker's type, or `unknown`. `message` is its decoded value, or None for an unknown type.
-    """
+    key_version: int
+    number: int
+    value: bytes | None
+    message: Any
 
-    __slots__ = ("key_version", "message", "number", "type", "value")
-
-    def __init__(self, key_version: int, number: int, value: bytes | None, message: Any) -> None:
-        self.key_version = key_version
-        self.number = number
-        self.type = CONTROL_TYPES.get(number, ("unknown", ""))[0]
-        self.value = value
-        self.message = message
+    @property
+    def type(self) -> str:
+        """The name of the marker's type, or `unknown`."""
+        return CONTROL_TYPES.get(self.number, ("unknown", ""))[0]
 
     def __repr__(self) -> str:
         return f"<control record {self.type}: {self.value!r}>" if self.message is None else repr(self.message)

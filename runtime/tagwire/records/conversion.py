@@ -6,7 +6,7 @@ Each value that the target format can't represent is reported. A conversion with
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import key_of
@@ -23,25 +23,15 @@ from tagwire.text_format import shown
 from tagwire.wire.types import WireType
 
 
-class RecordLoss:
+class RecordLoss(NamedTuple):
     """A value that was lost in a conversion, because the target format can't represent it.
 
     `path` is the path of the field (`records[3].headers[0].value`), `value` the lost value, and `reason` the cause.
     """
 
-    __slots__ = ("path", "reason", "value")
-
-    def __init__(self, path: str, value: Any, reason: str) -> None:
-        self.path = path
-        self.value = value
-        self.reason = reason
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RecordLoss):
-            return NotImplemented
-        return (self.path, self.value, self.reason) == (other.path, other.value, other.reason)
-
-    __hash__ = None  # type: ignore[assignment]
+    path: str
+    value: Any
+    reason: str
 
     def __repr__(self) -> str:
         return f"RecordLoss({self.path!r}, {shown(self.value)}, {self.reason!r})"

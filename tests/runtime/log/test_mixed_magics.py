@@ -231,7 +231,7 @@ def test_null_value_without_the_flag_is_kept_in_a_rewritten_batch(
     how(log.Partition(folder), tmp_path / "out", format)
     kept = [record for _, record in records_of(tmp_path / "out", format)][-2:]
     assert kept == _moved(UNFLAGGED, 1)
-    assert stat(log.Partition(tmp_path / "out").segments[0], format).unflagged == 1
+    assert stat(log.Partition(tmp_path / "out").segments[0], format).nulls_without_flag == 1
 
 
 def _moved(records: list[Record], by: int) -> list[Record]:

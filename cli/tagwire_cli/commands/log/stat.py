@@ -17,7 +17,7 @@ from tagwire_cli.arguments.logs import (
     segments_of,
 )
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
-from tagwire_cli.output.tables import print_table, table_columns, write_json_line
+from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
@@ -68,7 +68,7 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
             )
     if as_json:
         for one in stats:
-            write_json_line(one.to_json())
+            write_json_line(camel_keys(one.to_json()))
     else:
         print_table(_COLUMNS, [_row(one) for one in stats])
     skipped.end()
@@ -84,13 +84,13 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 def _attributes(stat: "SegmentStat") -> str:
     """Format the counts of attributes, such as `append time 2, tombstone 5`. Counts of zero are left out."""
     counts = {
-        "append time": stat.append_time,
-        "transactional": stat.transactional,
-        "control": stat.control,
-        "delete horizon": stat.delete_horizon,
+        "append time": stat.append_time_batches,
+        "transactional": stat.transactional_batches,
+        "control": stat.control_batches,
+        "delete horizon": stat.delete_horizon_batches,
         "tombstone": stat.tombstones,
-        "null without flag": stat.unflagged,
-        "has headers": stat.with_headers,
+        "null without flag": stat.nulls_without_flag,
+        "has headers": stat.records_with_headers,
     }
     return ", ".join(f"{name} {number}" for name, number in counts.items() if number)
 
