@@ -46,31 +46,49 @@ Spec = dict[str, Any]
 _DEFAULT_OPTIONS: Final = SpecOptions()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """The draft of one spec, and the file to write it to."""
+@dataclass(frozen=True, slots=True)
+class _Source:
+    path: Path
+    spec: Spec
+    summary: MessageSummary
 
-    name: str
-    component: str
-    source: Path
-    before: Versions
-    after: Versions
-    new: int | None
-    """The number of the new version with optional fields, or None if no version was added to the spec."""
+    @property
+    def versions(self) -> Versions:
+        return Versions.parse(self.summary.valid_versions)
+
+    @property
+    def is_rpc(self) -> bool:
+        return self.summary.kind in ("request", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The draft of one spec."""
+
+    source: _Source
+    spec: Spec
     notes: tuple[str, ...]
     """Remarks about the changes, for the report."""
-    removed: tuple[str, ...]
-    """The spec's fields that the draft no longer has, such as `Topics.Partitions.Leader`."""
-    path: Path | None
-    """The file to write, or None if the draft is not written."""
-    text: str
+    new: int | None = None
+    """The number of the new version with optional fields, or None if no version was added to the spec."""
+    is_same: bool = False
+    """Whether the draft is the unchanged spec."""
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The spec's fields that the draft no longer has, such as `Topics.Partitions.Leader`."""
+        left = set(field_paths(self.spec))
+        removed = {field: None for field in field_paths(self.source.spec) if field not in left}
+        # Don't list the fields of a removed struct.
+        return tuple(field for field in removed if field.rpartition(".")[0] not in removed)
 
     def __str__(self) -> str:
-        facts = [str(self.before) if self.before == self.after else f"{self.before} -> {self.after}"]
+        before, after = self.source.versions, _versions(self.spec)
+        facts = [str(before) if before == after else f"{before} -> {after}"]
         facts += [f"new {self.new}"] if self.new is not None else []
         facts += self.notes
         facts += [f"without {', '.join(self.removed)}"] if self.removed else []
-        return f"{self.name}: {'; '.join(facts)}"
+        return f"{self.source.summary.name}: {'; '.join(facts)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +111,6 @@ class DraftPlan:
         lines = [str(draft) for draft in self.drafts]
         lines += [f"{path}: not one of these specs; unchanged" for path in self.stale]
         return "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    path: Path
-    spec: Spec
-    summary: MessageSummary
-
-    @property
-    def versions(self) -> Versions:
-        return Versions.parse(self.summary.valid_versions)
-
-    @property
-    def is_rpc(self) -> bool:
-        return self.summary.kind in ("request", "response")
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """A drafted spec, its new version (if any), and notes for the report, such as removed versions."""
-
-    spec: Spec
-    notes: tuple[str, ...]
-    new: int | None = None
-    is_same: bool = False
 
 
 def plan_drafts(
@@ -144,20 +137,21 @@ def plan_drafts(
     before = contents_of(target / each.component / each.path.name for each in find_specs(folder))
     sources = _sources(folder, options)
     cuts = _cuts(sources)
-    drafts: list[Draft] = []
+    drafts = [_draft(source, cuts.get(source.summary.name), only_new=only_new) for source in sources]
+    files: dict[Path, str] = {}
+    components: dict[Path, str] = {}
     problems: list[Problem] = []
-    for source in sources:
-        result = _result(source, cuts.get(source.summary.name), only_new=only_new)
-        is_left_out = is_in_place or (only_new and source.summary.kind != "header")
-        path = None if result.is_same and is_left_out else target / source.summary.component / source.path.name
-        drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        if path is not None:
-            # Check the draft, because its new version may break rules that didn't apply to the old versions.
-            draft = drafts[-1]
-            problems += read_spec(draft.text, file=str(path), component=draft.component, options=options).problems
+    for draft in drafts:
+        if draft.is_same and (is_in_place or (only_new and draft.source.summary.kind != "header")):
+            continue
+        component = draft.source.summary.component
+        path = target / component / draft.source.path.name
+        files[path], components[path] = _draft_text(draft, is_in_place=is_in_place), component
+        # Check the draft, because its new version may break rules that didn't apply to the old versions.
+        problems += read_spec(files[path], file=str(path), component=component, options=options).problems
     _reject(problems)
-    plan = _plan(drafts, before)
-    _reject_losses(plan, is_in_place=is_in_place, options=options, released=released)
+    plan = _plan(drafts, files, before)
+    _reject_losses(plan, components, is_in_place=is_in_place, options=options, released=released)
     return plan
 
 
@@ -168,13 +162,20 @@ def _is_in_place(folder: Path, output: Path) -> bool:
     return source == target
 
 
-def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
+def _reject_losses(
+    plan: DraftPlan,
+    components: dict[Path, str],
+    *,
+    is_in_place: bool,
+    options: SpecOptions,
+    released: Iterable[Baseline],
+) -> None:
     """Raise SpecError if the drafts would overwrite files, drop parts of them, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
         text = f"{there[0]} already exists with other content; remove the file, or choose another output folder"
         raise SpecError(text, file=str(there[0]))
-    reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
+    reader = SpecReader()
     before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
     written = [SpecData(str(path), components[path], text.encode()) for path, text in plan.changed.items()]
     after = reader.read(written, options)
@@ -186,8 +187,8 @@ def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     removed = [draft for draft in plan.drafts if draft.removed and is_in_place]
     if removed:
         raise SpecError(
-            f"{removed[0].source}: writing the draft here would remove {', '.join(removed[0].removed)}; choose another "
-            "folder with --output"
+            f"{removed[0].source.path}: writing the draft here would remove {', '.join(removed[0].removed)}; choose "
+            "another folder with --output"
         )
 
 
@@ -242,20 +243,20 @@ def _key(source: _Source) -> tuple[str, int | None]:
     return source.summary.component, source.summary.api_key
 
 
-def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
+def _draft(source: _Source, end: int | None, *, only_new: bool) -> Draft:
     """Draft a spec. The draft of a request or response drops all versions from `end` on, and gets a new version."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
-        return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
+        return Draft(source, source.spec, ("its API was removed; unchanged",), is_same=True)
     if source.is_rpc:
         return _new_version(source, end, only_new=only_new)
     plain = cut_to_plain(source.spec) if kind == "header" and first_flexible(source.spec) <= valid.highest else None
     if plain is None:
-        return _Result(source.spec, (f"of type {kind}; unchanged",), is_same=True)
-    return _Result(plain, _cut_notes(valid, plain))
+        return Draft(source, source.spec, (f"of type {kind}; unchanged",), is_same=True)
+    return Draft(source, plain, _cut_notes(valid, plain))
 
 
-def _new_version(source: _Source, end: int | None, *, only_new: bool) -> _Result:
+def _new_version(source: _Source, end: int | None, *, only_new: bool) -> Draft:
     plain = cut_to_plain(source.spec, end)
     if plain is None:
         draft = restated(source.spec)
@@ -264,7 +265,7 @@ def _new_version(source: _Source, end: int | None, *, only_new: bool) -> _Result
         draft, notes = with_new_version(plain), _cut_notes(source.versions, plain)
     if draft.get("latestVersionUnstable"):
         notes += ("the new version is now the unstable one",)
-    return _Result(only_version(draft) if only_new else draft, notes, new=_versions(draft).highest)
+    return Draft(source, only_version(draft) if only_new else draft, notes, new=_versions(draft).highest)
 
 
 def _versions(spec: Spec) -> Versions:
@@ -276,27 +277,9 @@ def _cut_notes(valid: Versions, rest: Spec) -> tuple[str, ...]:
     return (f"{cut} cut",) if cut else ()
 
 
-def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: bool) -> Draft:
-    left = set(field_paths(result.spec))
-    removed = {field: None for field in field_paths(source.spec) if field not in left}
-    return Draft(
-        name=source.summary.name,
-        component=source.summary.component,
-        source=source.path,
-        before=source.versions,
-        after=_versions(result.spec),
-        new=result.new,
-        notes=result.notes,
-        removed=tuple(
-            field for field in removed if field.rpartition(".")[0] not in removed
-        ),  # don't list the fields of a removed struct
-        path=path,
-        text=_draft_text(source, result.spec, is_in_place=is_in_place) if path else "",
-    )
-
-
-def _draft_text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
+def _draft_text(draft: Draft, *, is_in_place: bool) -> str:
     """Return a drafted spec's text. It keeps the comments of a spec that it overwrites if the fields are the same."""
+    source, spec = draft.source, draft.spec
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)
@@ -308,12 +291,11 @@ def _reject(problems: Iterable[Problem]) -> None:
         raise spec_error(errors)
 
 
-def _plan(drafts: Sequence[Draft], before: dict[Path, bytes | None]) -> DraftPlan:
-    files = {draft.path: draft.text for draft in drafts if draft.path is not None}
+def _plan(drafts: Sequence[Draft], files: dict[Path, str], before: dict[Path, bytes | None]) -> DraftPlan:
     try:
         present = [path for folder in sorted({path.parent for path in files}) for path in sorted(folder.glob("*.json"))]
     except OSError as error:
         raise SpecError(f"{error.filename} can't be read: {error.strerror}", file=str(error.filename)) from None
-    known = {*files, *(draft.source for draft in drafts)}
+    known = {*files, *(draft.source.path for draft in drafts)}
     changed = {path: text for path, text in files.items() if not has_text(path, text)}
     return DraftPlan(tuple(drafts), changed, before, tuple(path for path in present if path not in known))
