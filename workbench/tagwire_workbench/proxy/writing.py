@@ -14,7 +14,6 @@ writing time, because the removed pages are reused for new data.
 
 import os
 import select
-import struct
 import sys
 import time
 import zlib
@@ -25,16 +24,17 @@ from typing import Final
 
 _SIZES_LENGTH: Final = 8
 _READ_SIZE: Final = 1 << 20
-_BLOCK: Final = 0xFFFF
-"""Maximum number of bytes in a stored deflate block."""
-_PIECE: Final = _BLOCK // 2
+_PIECE: Final = 0x7FFF
+"""Number of bytes to convert to hex digits at a time."""
 _MEMBER: Final = 1 << 20
 """Maximum number of frame bytes in a gzip member. Longer writes would delay the traffic."""
 _CACHED: Final = 1 << 27
 """Number of bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
 _GZIP: Final = 31
-_GZIP_HEADER: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
+_STORED: Final = 0
+_FAST: Final = 1
+"""Levels of compression."""
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
@@ -76,24 +76,10 @@ def _line(start: bytes, frame: memoryview) -> list[bytes]:
     return [start, *(hexlify(frame[at : at + _PIECE]) for at in range(0, len(frame), _PIECE)), b'"}\n']
 
 
-def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
-    pack = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
+def _gzipped(pieces: list[bytes], level: int) -> Iterator[bytes]:
+    pack = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
     yield from map(pack.compress, pieces)
     yield pack.flush()
-
-
-def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield an uncompressed gzip member with this content. zlib compression would take four times as long."""
-    yield _GZIP_HEADER
-    size = check = 0
-    for piece in pieces:
-        for at in range(0, len(piece), _BLOCK):
-            block = piece[at : at + _BLOCK]
-            yield struct.pack("<BHH", 0, len(block), len(block) ^ _BLOCK)
-            yield block
-        size += len(piece)
-        check = zlib.crc32(piece, check)
-    yield struct.pack("<BHHII", 1, 0, _BLOCK, check, size & 0xFFFFFFFF)
 
 
 def _write(data: bytes) -> None:
@@ -120,11 +106,10 @@ def main(is_compressed: bool) -> None:
     """Write the frames from standard input to the file. Raises OSError if the file can't be written."""
     is_empty = True
     for pieces, is_full in _members():
-        pack = _stored if is_full else _compressed
-        _write(b"".join(pack(pieces) if is_compressed else pieces))
+        _write(b"".join(_gzipped(pieces, _STORED if is_full else _FAST) if is_compressed else pieces))
         is_empty = False
     if is_compressed and is_empty:
-        _write(b"".join(_compressed([])))  # gzip rejects a file without members
+        _write(b"".join(_gzipped([], _FAST)))  # gzip rejects a file without members
 
 
 if __name__ == "__main__":
