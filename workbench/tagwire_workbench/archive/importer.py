@@ -21,7 +21,7 @@ from tagwire_generator.syntax.canonical import canonical_text, plain_tree
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.collect import collected
 from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
-from tagwire_workbench.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
+from tagwire_workbench.archive.release import ImportedSpec, Release, SpecSource, read_releases
 
 Spec = Mapping[str, Any]
 
@@ -95,15 +95,17 @@ class ImportReport:
         return tuple(source for release in self.releases for source in release.sources)
 
     @property
-    def notes(self) -> tuple[ImportNote, ...]:
-        return tuple(note for source in self.sources for spec in source.specs for note in spec.notes)
+    def notes(self) -> tuple[str, ...]:
+        """Flaws in the sources that were accepted, each after the file that has it."""
+        specs = (spec for source in self.sources for spec in source.specs)
+        return tuple(f"{spec.origin}: {note}" for spec in specs for note in spec.notes)
 
     def __str__(self) -> str:
         lines: list[str] = []
         for source in self.sources:
             found = ", ".join(f"{component}: {count}" for component, count in source.components.items())
             lines.append(f"{source.path}: {count(len(source.specs), 'spec')}{f' ({found})' if found else ''}")
-        lines += [f"{note.origin}: {note.text}" for note in self.notes]
+        lines += self.notes
         lines += self._merge_lines()
         lines += [f"{path}: not in these sources; unchanged" for path in self.stale]
         for name, paths in self.undocumented.items():

@@ -63,14 +63,6 @@ class SpecText:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportNote:
-    """A flaw in a source. The import reports it and continues."""
-
-    origin: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ImportedSpec:
     """A message's spec without documentation, and the file from which it was imported."""
 
@@ -80,7 +72,8 @@ class ImportedSpec:
     """The spec in normal form (see `canonical.normal_form`)."""
     origin: str
     """The file's path. It has the form `jar!entry` for a file in a jar."""
-    notes: tuple[ImportNote, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Flaws in the source that the import reports, but accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +173,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     name = facts["name"]
     if text.name != name:
         notes.append(f"holds {name}, and is written as {name}.json")
-    return ImportedSpec(
-        name, text.component, normal_form(facts), text.origin, tuple(ImportNote(text.origin, note) for note in notes)
-    )
+    return ImportedSpec(name, text.component, normal_form(facts), text.origin, tuple(notes))
 
 
 # ---------------------------------------------------------------- jars and folders
