@@ -21,7 +21,7 @@ from tagwire_spark.errors import loss
 from tagwire_spark.files.reading import RemoteFile, opened, remote_lookup
 from tagwire_spark.files.storage import Location, folder_of, received
 from tagwire_spark.files.store import is_remote
-from tagwire_spark.log_read.log_offsets import has_gaps, lost_by_intent
+from tagwire_spark.log_read.log_offsets import has_gaps, has_offset, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
@@ -160,7 +160,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     uses the same last offset, so both tasks find the same batch. Reads that aren't permissive raise LogError for
     damage.
     """
-    start, last = _known_start(scan, hint), NO_OFFSET
+    start, last = hint[0] if hint is not None and has_offset(scan, *hint) else 0, NO_OFFSET
     if start >= split.start:
         first = None if query.permissive else next_offset(split, start)
         return start, last if first is None else first - 1
@@ -193,19 +193,6 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
             for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
     return batch_headers.rows.position, batch_headers.rows.last_offset
-
-
-def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the position in `hint` if the batch there contains the offset in `hint`. Otherwise, return 0."""
-    if hint is not None:
-        position, offset = hint
-        try:
-            batch = scan.batch(position)
-            if batch.base_offset <= offset <= batch.last_offset:
-                return position
-        except LogError:
-            pass
-    return 0
 
 
 def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:

@@ -62,10 +62,10 @@ def end_of(
     with last.opened() as data:
         scan = Scan(last.name, data, format)
         start = _position_before(scan, last, None)
-        if near is not None and near.last > start and _has_offset(scan, near.last, near.offset - 1):
+        if near is not None and near.last > start and has_offset(scan, near.last, near.offset - 1):
             start = near.last
         spans = [*_last_spans(scan, start, permissive=permissive)]
-        if spans and not _has_offset(scan, spans[-1].position, spans[-1].last_offset):
+        if spans and not has_offset(scan, spans[-1].position, spans[-1].last_offset):
             spans.pop()
         if not spans:
             return LogEnd(last.base_offset or 0, 0, len(data))
@@ -144,7 +144,7 @@ def _position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
         entry = segment.index_entry(offset)
     except LogError:
         return 0
-    return entry.position if entry is not None and _has_offset(scan, entry.position, entry.offset) else 0
+    return entry.position if entry is not None and has_offset(scan, entry.position, entry.offset) else 0
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
@@ -175,7 +175,8 @@ def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
     return found
 
 
-def _has_offset(scan: Scan, position: int, offset: int) -> bool:
+def has_offset(scan: Scan, position: int, offset: int) -> bool:
+    """Return whether there is a whole batch at a position, and the offset is in its range."""
     try:
         batch = scan.batch(position)
     except LogError:

@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from errno import ENOENT
 from functools import partial, wraps
 from math import inf
-from pathlib import Path
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -31,7 +30,7 @@ from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, rejection, unreadable
 from tagwire_spark.files.file_state import FileState
-from tagwire_spark.files.storage import Location, folder_location, folder_of
+from tagwire_spark.files.storage import Location, folder_location
 from tagwire_spark.files.store import at_once, is_remote
 from tagwire_spark.log_read.listing import (
     LocalListing,
@@ -97,18 +96,15 @@ def _retried(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(read_logs)
     def retrying(*args: _P.args, **named: _P.kwargs) -> _T:
-        for _ in range(_TRIES - 1):
+        number = 1
+        while True:
             try:
                 return read_logs(*args, **named)
-            except (OSError, LogPathError):
-                continue
-            except PipelineError as error:
-                if error.condition not in _MAY_PASS:
-                    raise
-        try:
-            return read_logs(*args, **named)
-        except (OSError, LogPathError) as error:
-            raise rejection(error) from None
+            except (OSError, LogPathError, PipelineError) as error:
+                rejected = rejection(error)
+                if rejected.condition not in _MAY_PASS or number == _TRIES:
+                    raise rejected from None
+            number += 1
 
     return retrying
 
@@ -369,10 +365,9 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
     If the folder is missing too, the worker may not have mounted it.
     """
-    folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:
         try:
-            location = folder_location(folder, stack, query.storage)
+            location = folder_location(folder_name(split.file), stack, query.storage)
             segments = location.partition(location.local).segments if location else ()
         except (OSError, TagwireError):
             return False

@@ -66,9 +66,7 @@ class Transactions(NamedTuple):
 
     def misses_abort(self, producer_id: int, offset: int) -> bool:
         """Return whether a producer's aborted transaction at `offset` is missing from the index."""
-        index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
-        producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
-        return offset < self.indexed_to and not (producer == producer_id and offset <= last)
+        return offset < self.indexed_to and not self._is_aborted(producer_id, offset)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
         """Return whether a batch is in an aborted or open transaction."""
@@ -76,9 +74,12 @@ class Transactions(NamedTuple):
             return True
         if not is_transactional or is_control:
             return False
-        index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))
+        return self._is_aborted(producer_id, base_offset)
+
+    def _is_aborted(self, producer_id: int, offset: int) -> bool:
+        index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
-        return producer == producer_id and base_offset <= last
+        return producer == producer_id and offset <= last
 
 
 class _Reached(NamedTuple):
