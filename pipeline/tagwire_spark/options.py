@@ -66,13 +66,17 @@ class Options:
     def flag(self, name: str, default: bool = False) -> bool:
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
-    def number(self, name: str) -> int | None:
+    def number(self, name: str, least: int | None = None) -> int | None:
+        """Return an integer of at least `least`, or None if the option is not given."""
         if not self.has(name):
             return None
         try:
-            return int(self.text(name))
+            number = int(self.text(name))
         except ValueError:
             raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
+        if least is not None and number < least:
+            raise invalid(f"Option {name}: expected {least} or more, got {number}.")
+        return number
 
     def size(self, name: str) -> int | None:
         """Return a number of bytes, given as 65536, 64k, 64m, 64MB or 1g, or None if the option is not given."""

@@ -219,14 +219,12 @@ class Encoding(NamedTuple):
     versions: tuple[int, ...]
     permissive: bool = False
 
-    @property
-    def column_type(self) -> Any:
-        return _column_type(self.name, self.package, self.versions)
-
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
         """Encode a column of structs to bytes. In PERMISSIVE mode, a row that can't be encoded becomes null."""
         structs = _without_error(structs)
-        structs, misfits = converted_rows(structs, message_side(structs.type, self.column_type))
+        structs, misfits = converted_rows(
+            structs, message_side(structs.type, _column_type(self.name, self.package, self.versions))
+        )
         for row, misfit in () if self.permissive else misfits.items():
             raise _misfit(self.name, row, misfit, "UNENCODABLE_KAFKA_MESSAGE", row_name)
         has_versions = self.version is None

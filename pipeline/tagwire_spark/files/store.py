@@ -169,16 +169,18 @@ def reaching(
         raise PipelineError(condition, options.hidden(f"{url} {problem}: {reason}.")) from None
 
 
-def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
+def at_once(
+    work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True, threads: int = _CONCURRENT
+) -> Iterator[_R]:
     """Yield `work(unit)` for each unit, in order. If `is_concurrent` is true, `work` runs in several threads.
 
-    After an error, no further units are started.
+    After an error, no further units are started, and the error is raised when all running calls have ended.
     """
     if not is_concurrent:
         yield from map(work, units)
         return
     waiting = iter(units)
-    pool = ThreadPoolExecutor(_CONCURRENT, "tagwire-requests")
+    pool = ThreadPoolExecutor(threads, "tagwire-requests")
     try:
         while taken := list(islice(waiting, _TAKEN)):
             yield from pool.map(work, taken)
@@ -262,10 +264,6 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask(item)` for each item in several threads. Raises the first error after all running calls end."""
-        pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
-        try:
-            for future in [pool.submit(ask, item) for item in items]:
-                future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        """Call `ask(item)` for each item in several threads, as in `at_once`."""
+        for _ in at_once(ask, items, threads=_AT_ONCE):
+            pass

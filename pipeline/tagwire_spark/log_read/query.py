@@ -176,9 +176,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     split_bytes = read.size("maxSplitBytes")
     if split_bytes is not None and split_bytes < 1:
         raise invalid(f"Option maxSplitBytes: expected 1 byte or more, got {split_bytes}.")
-    min_tasks = read.number("minPartitions")
-    if min_tasks is not None and min_tasks < 1:
-        raise invalid(f"Option minPartitions: expected 1 or more, got {min_tasks}.")
+    min_tasks = read.number("minPartitions", 1)
     mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
     if mode == "DROPMALFORMED" and read.has("message"):
         raise invalid(

@@ -4,9 +4,8 @@ The driver checks that segments of different tasks have different offsets, and t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import pairwise, starmap
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +29,7 @@ from tagwire_spark.files.commit import (
     staging,
 )
 from tagwire_spark.files.commit_folder import Attempt, Change, Job, write_failure
-from tagwire_spark.files.store import is_remote
+from tagwire_spark.files.store import at_once, is_remote
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
 from tagwire_spark.log_write.micro_batch import (
     MicroBatch,
@@ -232,17 +231,15 @@ class _Commit:
         return ExistingLog(self.job.root, name, self.job.storage)
 
     def _ends(self) -> dict[str, int | None]:
-        ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
-        if not is_remote(self.job.root):
-            return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))
-        with ThreadPoolExecutor(_AT_ONCE, "tagwire-ends") as pool:
-            return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
+        ends = at_once(self._end_before, self.logs, is_concurrent=is_remote(self.job.root), threads=_AT_ONCE)
+        return dict(zip(self.logs, ends, strict=True))
 
-    def _end_before(self, log: ExistingLog, format: str) -> int | None:
+    def _end_before(self, name: str) -> int | None:
         """Return the end offset of an existing log, or None if there is no log.
 
         Raises PipelineError if the log can't be continued.
         """
+        log, format = self._existing(name), self.logs[name][0].format
         end = end_before(log, format)
         if end is None:
             return None

@@ -138,18 +138,11 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         topic=read.text("topic") or None,
         must_be_new=read.choice("ifExists", ("append", "error")) == "error",
         replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
-        leftover_hours=_hours(read),
+        leftover_hours=read.number("leftoverHours", 1) or _LEFTOVER_HOURS,
         batch_id=_batch_id(read),
         query_id=read.text("queryId"),
         storage=storage_options(read),
     )
-
-
-def _hours(options: Options) -> int:
-    hours = options.number("leftoverHours")
-    if hours is not None and hours < 1:
-        raise invalid(f"Option leftoverHours: expected 1 or more, got {hours}.")
-    return _LEFTOVER_HOURS if hours is None else hours
 
 
 def _batch_id(options: Options) -> int | None:
