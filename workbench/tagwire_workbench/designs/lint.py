@@ -1,6 +1,6 @@
 """Find design flaws in record formats and messages, and inconsistencies between the messages of a set.
 
-All rules run on every spec. `chosen` drops the findings of disabled rules. Each rule about messages is a function that
+All rules run on every spec. `chosen` drops the findings of disabled rules. Each function with rules about messages
 checks a field, a message, or the messages of a set. A common struct is checked only once. The rules about record
 formats are in `format_lint`.
 """
@@ -74,8 +74,7 @@ class _FieldInContext:
 def _lint_message(spec: MessageSpec) -> _Found:
     """Yield the findings about a message that has at least one version."""
     uses = list(_fields_in_context(spec, spec.root, "", spec.valid_versions, set()))
-    for message_rule in (_message_docs, _flexible_in_later_version, _deprecated_versions, _deprecated_structs):
-        yield from message_rule(spec)
+    yield from _message(spec)
     for use in uses:
         for rule in _FIELD_RULES:
             yield from rule(use)
@@ -97,49 +96,44 @@ def _fields_in_context(
             yield from _fields_in_context(spec, spec.struct(field.struct), inner, around & field.versions, seen)
 
 
-# ---------------------------------------------------------------- rules about names and documentation
+# ---------------------------------------------------------------- rules about a message
 
 
-def _first_letter(use: _FieldInContext) -> _Found:
-    name = use.field.name
-    if not name[0].isupper():
-        yield use.finding("TL31", "name", f"{name} begins with a lower-case letter; write {name[0].upper()}{name[1:]}")
-
-
-def _taken_name(use: _FieldInContext) -> _Found:
-    name = use.field.name
-    if attribute_name(name) != snake_case(name):
-        yield use.finding(
-            "TL32",
-            "name",
-            f"{name} becomes {attribute_name(name)}, because the name is reserved by Python or the class",
-        )
-
-
-def _message_docs(spec: MessageSpec) -> _Found:
+def _message(spec: MessageSpec) -> _Found:
     if not spec.about:
         yield DesignFinding.of("TL41", spec, "", f"{spec.name} has no about")
-
-
-def _struct_docs(use: _FieldInContext) -> _Found:
-    struct = use.field.struct
-    if struct is not None and not use.field.about and not use.spec.struct(struct).about:
-        yield use.finding("TL42", "type", f"neither {struct} nor {use.field.name} has an about")
-
-
-def _field_docs(use: _FieldInContext) -> _Found:
-    if not use.field.about and use.field.struct is None:
-        yield use.finding("TL43", "name", f"{use.field.name} has no about")
-
-
-# ---------------------------------------------------------------- rules about versions
-
-
-def _flexible_in_later_version(spec: MessageSpec) -> _Found:
     if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
         first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
         text = f"{spec.name} is flexible from version {first} on, but its newest version is {newest}"
         yield DesignFinding.of("TL56", spec, "", text, "flexibleVersions")
+    if spec.discouraged and not spec.deprecated:
+        yield DesignFinding.of(
+            "TL91", spec, "", f"{spec.name} does not explain why versions are deprecated", "deprecatedVersions"
+        )
+    if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
+        text = f"the newest version {spec.valid_versions.highest} is deprecated without naming a replacement"
+        yield DesignFinding.of("TL93", spec, "", text, "deprecatedVersions")
+    for struct in spec.own_structs:
+        if struct.deprecated == "":
+            yield DesignFinding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
+
+
+# ---------------------------------------------------------------- rules about a field
+
+
+def _name_and_docs(use: _FieldInContext) -> _Found:
+    name, struct = use.field.name, use.field.struct
+    if not name[0].isupper():
+        yield use.finding("TL31", "name", f"{name} begins with a lower-case letter; write {name[0].upper()}{name[1:]}")
+    if attribute_name(name) != snake_case(name):
+        text = f"{name} becomes {attribute_name(name)}, because the name is reserved by Python or the class"
+        yield use.finding("TL32", "name", text)
+    if use.field.about:
+        return
+    if struct is None:
+        yield use.finding("TL43", "name", f"{name} has no about")
+    elif not use.spec.struct(struct).about:
+        yield use.finding("TL42", "type", f"neither {struct} nor {name} has an about")
 
 
 def _stiff_length(use: _FieldInContext) -> _Found:
@@ -152,9 +146,6 @@ def _stiff_length(use: _FieldInContext) -> _Found:
         run = Versions(stiff[0], stiff[-1])
         text = f"the length of {use.field.name} is not compact in {run}, where {use.spec.name} is flexible"
         yield use.finding("TL54", "flexibleVersions", text)
-
-
-# ---------------------------------------------------------------- rules about defaults and nulls
 
 
 def _implied_default(use: _FieldInContext) -> _Found:
@@ -176,69 +167,31 @@ def _names_something(field: FieldSpec) -> bool:
 _IDENTITIES: Final = frozenset({"id", "index", "epoch", "offset", "timestamp", "sequence", "partition", "leader"})
 
 
-def _null_default(use: _FieldInContext) -> _Found:
-    field = use.field
-    if use.is_later and field.tag is None and field.versions <= field.nullable_versions and field.default is not None:
+def _null_and_absence(use: _FieldInContext) -> _Found:
+    field, nullable = use.field, use.field.nullable_versions
+    if use.is_later and field.tag is None and field.versions <= nullable and field.default is not None:
         text = f"{field.name} may be null, but reads as empty before version {use.versions.lowest}, where it is absent"
         yield use.finding("TL63", "nullableVersions", text)
-
-
-def _dropped_secret(use: _FieldInContext) -> _Found:
-    if use.field.sensitive and use.field.ignorable:
-        yield use.finding("TL64", "ignorable", f"{use.field.name} is a secret that some versions drop silently")
-
-
-def _null_key(use: _FieldInContext) -> _Found:
-    if use.field.map_key and use.field.nullable_versions:
-        yield use.finding("TL81", "nullableVersions", f"{use.field.name} is a map key and may be null")
-
-
-def _needless_null(use: _FieldInContext) -> _Found:
-    field = use.field
-    if field.nullable_versions and field.default is not None and "null" not in field.about.lower():
+    if field.sensitive and field.ignorable:
+        yield use.finding("TL64", "ignorable", f"{field.name} is a secret that some versions drop silently")
+    if field.map_key and nullable:
+        yield use.finding("TL81", "nullableVersions", f"{field.name} is a map key and may be null")
+    if nullable and field.default is not None and "null" not in field.about.lower():
         text = f"{field.name} may be null, but neither its default nor its about explains null"
         yield use.finding("TL82", "nullableVersions", text)
-
-
-def _null_sometimes(use: _FieldInContext) -> _Found:
-    field = use.field
-    some = use.versions & field.nullable_versions
+    some = use.versions & nullable
     if some and some != use.versions and field.tag is None:
-        yield use.finding(
-            "TL83", "nullableVersions", f"{field.name} exists in {use.versions}, but is nullable only in {some}"
-        )
+        text = f"{field.name} exists in {use.versions}, but is nullable only in {some}"
+        yield use.finding("TL83", "nullableVersions", text)
 
 
-# ---------------------------------------------------------------- rules about deprecation
-
-
-def _deprecated_versions(spec: MessageSpec) -> _Found:
-    if spec.discouraged and not spec.deprecated:
-        yield DesignFinding.of(
-            "TL91", spec, "", f"{spec.name} does not explain why versions are deprecated", "deprecatedVersions"
-        )
-    if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
-        text = f"the newest version {spec.valid_versions.highest} is deprecated without naming a replacement"
-        yield DesignFinding.of("TL93", spec, "", text, "deprecatedVersions")
-
-
-def _deprecated_structs(spec: MessageSpec) -> _Found:
-    for struct in spec.own_structs:
-        if struct.deprecated == "":
-            yield DesignFinding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
-
-
-def _deprecated_field(use: _FieldInContext) -> _Found:
-    field = use.field
+def _deprecation(use: _FieldInContext) -> _Found:
+    field, spec = use.field, use.spec
     if field.deprecated == "":
         yield use.finding("TL91", "deprecated", f"{field.name} is deprecated without a reason")
     if field.deprecated is not None and field.map_key:
         yield use.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
-
-
-def _deprecated_struct(use: _FieldInContext) -> _Found:
-    """Find fields that are not deprecated, but whose struct or default enum member is deprecated."""
-    field, spec = use.field, use.spec
+    # Find fields that are not deprecated, but whose struct or default enum member is deprecated.
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
     if field.struct is not None and spec.struct(field.struct).deprecated is not None:
@@ -246,6 +199,15 @@ def _deprecated_struct(use: _FieldInContext) -> _Found:
     for entry in field.enum.entries if field.enum is not None else ():
         if entry.key == field.default and entry.deprecated is not None:
             yield use.finding("TL94", "default", f"{field.name} is {entry.name} by default, which is deprecated")
+
+
+_FIELD_RULES: Final[Iterable[Callable[[_FieldInContext], _Found]]] = (
+    _name_and_docs,
+    _stiff_length,
+    _implied_default,
+    _null_and_absence,
+    _deprecation,
+)
 
 
 # ---------------------------------------------------------------- rules about several fields
@@ -298,23 +260,6 @@ def _one_name(uses: list[_FieldInContext]) -> _Found:
             elif one.struct is None and one.type == two.type and one.default != two.default:
                 text = f"{two.name} is {two.default!r} by default, but {one.default!r} in {first.path}"
                 yield other.finding("TL62", "default", text)
-
-
-_FIELD_RULES: Final[Iterable[Callable[[_FieldInContext], _Found]]] = (
-    _first_letter,
-    _taken_name,
-    _struct_docs,
-    _field_docs,
-    _stiff_length,
-    _implied_default,
-    _null_default,
-    _dropped_secret,
-    _null_key,
-    _needless_null,
-    _null_sometimes,
-    _deprecated_field,
-    _deprecated_struct,
-)
 
 
 # ---------------------------------------------------------------- rules about several messages
