@@ -66,24 +66,20 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     """
     _require_object(text, file)
     names = SpecNames(TextTree(text))
-    struct, field = names.struct_at(offset), names.field_at(offset)
+    struct, found = names.struct_at(offset), names.positions(offset)
     if struct is not None and struct.text in names.imports:
         raise SpecError(
             f"{struct.text} can't be renamed, because it is defined in a spec outside this project's spec sets",
             file=file,
         )
-    if struct is not None:
-        names_found = names.struct_positions(struct.text)
-    elif field is not None:
-        names_found = names.field_positions(field)
-    else:
+    if not found:
         raise SpecError(
             "only structs and fields can be renamed; put the cursor on the name of a struct or field", file=file
         )
-    edits = _replaced(names_found, name)
+    edits = _replaced(found, name)
     broken = _newly_broken(read(text).problems, read(applied(text, edits)).problems)
     if broken is not None:
-        raise _rejected(names_found[0].text, name, broken, file)
+        raise _rejected(found[0].text, name, broken, file)
     return edits
 
 

@@ -109,6 +109,13 @@ class SpecNames:
             return [name]
         return [declared, *(use for use in self.field_uses if self.declared(use) == declared)]
 
+    def positions(self, offset: int) -> list[Name]:
+        """Return all occurrences of the struct or field at the cursor, starting with the declaration."""
+        struct, field = self.struct_at(offset), self.field_at(offset)
+        if struct is not None:
+            return self.struct_positions(struct.text)
+        return self.field_positions(field) if field is not None else []
+
     def declared(self, name: Name) -> Name | None:
         """Return the declaration of the field to which a name refers.
 
@@ -176,11 +183,7 @@ def definition(text: str, offset: int) -> Span | None:
 
 def references(text: str, offset: int) -> list[Span]:
     """Return the spans of all occurrences of the struct or field at the cursor, starting with the declaration."""
-    names = SpecNames(TextTree(text))
-    struct, field = names.struct_at(offset), names.field_at(offset)
-    if struct is not None:
-        return [name.span for name in names.struct_positions(struct.text)]
-    return [name.span for name in names.field_positions(field)] if field is not None else []
+    return [name.span for name in SpecNames(TextTree(text)).positions(offset)]
 
 
 SymbolKind = Literal["message", "struct", "field", "entry"]

@@ -221,14 +221,11 @@ def _set_name(ls: SpecServer, document: Document, offset: int) -> SetName | None
 def _references(ls: SpecServer, document: Document, params: types.ReferenceParams) -> list[types.Location]:
     offset = document.offset(params.position)
     shared = _set_name(ls, document, offset)
-    declaration: tuple[Document, Span | None]
     if shared is not None:
         found = [(ls.file(path), name.span) for path, names in shared.files.items() for name in names]
-        declaration = found[0]
     else:
         found = [(document, span) for span in references(document.text, offset)]
-        declaration = (document, definition(document.text, offset))
-    requested = [each for each in found if params.context.include_declaration or each != declaration]
+    requested = found if params.context.include_declaration else found[1:]
     return [types.Location(ls.uri(each.path), each.range(span)) for each, span in requested]
 
 
