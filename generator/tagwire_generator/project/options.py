@@ -5,7 +5,7 @@ Some of them choose between two interpretations of KIP-482's first draft.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
@@ -42,18 +42,12 @@ class SpecOptions:
     """
 
     def __post_init__(self) -> None:
-        for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):
-            value = getattr(self, name)
-            if not isinstance(value, bool):
-                raise SpecError(f"option `{name}` is {value!r}; it must be true or false")
-        if self.dialect not in ("kafka", "tagwire"):
-            raise SpecError(f"option `dialect` is {self.dialect!r}; it must be 'kafka' or 'tagwire'")
-        if self.length_varint not in ("zigzag", "unsigned"):
-            raise SpecError(f"option `length_varint` is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
-        if self.header_key_order not in ("unsigned", "signed"):
-            raise SpecError(
-                f"option `header_key_order` is {self.header_key_order!r}; it must be 'unsigned' or 'signed'"
-            )
+        for each in fields(self):
+            value, words = getattr(self, each.name), get_args(each.type)
+            if each.type is bool and not isinstance(value, bool):
+                raise SpecError(f"option `{each.name}` is {value!r}; it must be true or false")
+            if get_origin(each.type) is Literal and value not in words:
+                raise SpecError(f"option `{each.name}` is {value!r}; it must be {' or '.join(map(repr, words))}")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":

@@ -7,7 +7,8 @@ import keyword
 import os
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -211,25 +212,15 @@ def load(root: Path) -> Settings:
     file = root / SETTINGS_FILE
     section = _section(file)
     _reject_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
-    rows = section.get("sets", [_DEFAULT_SET])
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise _error(file, "tool.tagwire.sets is not a list of tables; write [[tool.tagwire.sets]] above each set")
+    rows = _tables(file, section, "sets", [_DEFAULT_SET])
     sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
     _reject_overlaps(file, sets)
-    exceptions = section.get("exceptions", [])
-    if not isinstance(exceptions, list) or not all(isinstance(row, dict) for row in exceptions):
-        raise _error(
-            file,
-            "tool.tagwire.exceptions is not a list of tables; write [[tool.tagwire.exceptions]] above each exception",
-        )
-    exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
-    return Settings(
-        root=root,
-        sets=sets,
-        exemptions=exemptions,
-        lint=_lint(file, section.get("lint", {})),
-        is_declared="sets" in section,
-    )
+    exceptions = enumerate(_tables(file, section, "exceptions", []), 1)
+    lint = _table(file, section.get("lint", {}), "tool.tagwire.lint")
+    exemptions = tuple(_exemption(file, number, row) for number, row in exceptions)
+    with _located(file, "[tool.tagwire.lint]"):
+        lint_settings = LintSettings.from_mapping(lint)
+    return Settings(root=root, sets=sets, exemptions=exemptions, lint=lint_settings, is_declared="sets" in section)
 
 
 def _section(file: Path) -> dict[str, Any]:
@@ -243,74 +234,86 @@ def _section(file: Path) -> dict[str, Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _error(file, f"the file is not valid TOML: {error}") from error
-    section = document.get("tool", {})
-    section = section.get("tagwire", {}) if isinstance(section, dict) else section
-    if not isinstance(section, dict):
-        raise _error(file, "tool.tagwire is not a table; write [tool.tagwire]")
-    return section
+    tool = document.get("tool", {})
+    return _table(file, tool.get("tagwire", {}) if isinstance(tool, dict) else tool, "tool.tagwire")
+
+
+def _table(file: Path, value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _error(file, f"{name} is not a table; write [{name}]")
+    return value
+
+
+def _tables(file: Path, section: Mapping[str, Any], key: str, default: list[Any]) -> list[dict[str, Any]]:
+    rows = section.get(key, default)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        name = f"tool.tagwire.{key}"
+        raise _error(file, f"{name} is not a list of tables; write [[{name}]] above each {key.removesuffix('s')}")
+    return rows
+
+
+@contextmanager
+def _located(file: Path, where: str) -> Generator[None]:
+    """Raise errors about a value in a table of the settings as SettingsErrors that name the file and the table."""
+    try:
+        yield
+    except TagwireError as error:
+        raise _error(file, f"{where}: {error}") from error
 
 
 def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[str, Any]) -> SpecSet:
     where = f"[[tool.tagwire.sets]] number {number}"
     _reject_unknown(file, where, row, _SET_KEYS)
-    templates = row.get("templates", section.get("templates"))
-    return SpecSet(
-        root=file.parent,
-        specs=_folder(file, where, "specs", row.get("specs")),
-        package=_package(file, where, row.get("package")),
-        output=_output(file, where, row.get("output", _DEFAULT_OUTPUT)),
-        options=_options(file, where, row.get("options", {})),
-        templates=_templates(file, where, templates),
-        lock=None if row.get("lock") is None else _path(file, where, "lock", row["lock"], "file"),
-        registers=None if row.get("registers") is None else _folder(file, where, "registers", row["registers"]),
-        formatter=_formatter(file, section.get("formatter", FORMATTERS[0])),
-    )
+    formatter = section.get("formatter", FORMATTERS[0])
+    if formatter not in FORMATTERS:
+        known = ", ".join(FORMATTERS)
+        raise _error(file, f"[tool.tagwire]: `formatter` is {shown(formatter)}; it must be one of {known}")
+    root = file.parent
+    with _located(file, where):
+        return SpecSet(
+            root=root,
+            specs=_path(root, "specs", row.get("specs")),
+            package=_package(row.get("package")),
+            output=_output(root, row.get("output", _DEFAULT_OUTPUT)),
+            options=_options(row.get("options", {})),
+            templates=_templates(root, row.get("templates", section.get("templates"))),
+            lock=None if row.get("lock") is None else _path(root, "lock", row["lock"], "file"),
+            registers=None if row.get("registers") is None else _path(root, "registers", row["registers"]),
+            formatter=formatter,
+        )
 
 
-def _formatter(file: Path, value: object) -> str:
-    if not isinstance(value, str) or value not in FORMATTERS:
-        raise _error(file, f"[tool.tagwire]: `formatter` is {shown(value)}; it must be one of {', '.join(FORMATTERS)}")
-    return value
-
-
-def _templates(file: Path, where: str, value: object) -> Path:
+def _templates(root: Path, value: object) -> Path:
     if value is None:
         return resources.folder("templates")
     if isinstance(value, str) and value.startswith("@"):
-        try:
-            return resources.templates(value)
-        except TagwireError as error:
-            raise _error(file, f"{where}: {error}") from error
-    return _folder(file, where, "templates", value)
+        return resources.templates(value)
+    return _path(root, "templates", value)
 
 
-def _folder(file: Path, where: str, key: str, value: object) -> Path:
-    return _path(file, where, key, value, "folder")
-
-
-def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
+def _path(root: Path, key: str, value: object, what: str = "folder") -> Path:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise _error(file, f"{where}: `{key}` is {shown(value)}; it must be the path of a {what}")
+        raise SpecError(f"`{key}` is {shown(value)}; it must be the path of a {what}")
     if PurePath(value).is_absolute():
-        raise _error(file, f"{where}: `{key}` is the absolute path {value!r}; write it relative to {SETTINGS_FILE}")
-    return Path(os.path.normpath(file.parent / value))
+        raise SpecError(f"`{key}` is the absolute path {value!r}; write it relative to {SETTINGS_FILE}")
+    return Path(os.path.normpath(root / value))
 
 
-def _output(file: Path, where: str, value: object) -> Path:
+def _output(root: Path, value: object) -> Path:
     """Return a folder inside the project. Any other folder is an error, because stale files in it would be deleted."""
-    folder = _folder(file, where, "output", value)
-    if not folder.is_relative_to(file.parent):
-        text = f"{where}: `output` is {shown(value)}, outside of the folder of {SETTINGS_FILE}"
-        raise _error(file, f"{text}; give a folder within it, or use --output on the command line")
+    folder = _path(root, "output", value)
+    if not folder.is_relative_to(root):
+        text = f"`output` is {shown(value)}, outside of the folder of {SETTINGS_FILE}"
+        raise SpecError(f"{text}; give a folder within it, or use --output on the command line")
     return folder
 
 
-def _package(file: Path, where: str, value: object) -> str:
+def _package(value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
-        raise _error(file, f"{where}: `package` is {shown(value)}; it must be an import name such as 'my_messages'")
+        raise SpecError(f"`package` is {shown(value)}; it must be an import name such as 'my_messages'")
     error = package_error(value)
     if error:
-        raise _error(file, f"{where}: `package` is {value!r}, but {error}")
+        raise SpecError(f"`package` is {value!r}, but {error}")
     return value
 
 
@@ -328,22 +331,10 @@ def _is_module_name(name: str) -> bool:
     return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
 
 
-def _options(file: Path, where: str, value: object) -> SpecOptions:
+def _options(value: object) -> SpecOptions:
     if not isinstance(value, dict):
-        raise _error(file, f"{where}: `options` is {shown(value)}; it must be a table such as {{ tag_gaps = true }}")
-    try:
-        return SpecOptions.from_mapping(value)
-    except SpecError as error:
-        raise _error(file, f"{where}: {error}") from error
-
-
-def _lint(file: Path, value: object) -> LintSettings:
-    if not isinstance(value, dict):
-        raise _error(file, "tool.tagwire.lint is not a table; write [tool.tagwire.lint]")
-    try:
-        return LintSettings.from_mapping(value)
-    except SpecError as error:
-        raise _error(file, f"[tool.tagwire.lint]: {error}") from error
+        raise SpecError(f"`options` is {shown(value)}; it must be a table such as {{ tag_gaps = true }}")
+    return SpecOptions.from_mapping(value)
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> "Exemption":
@@ -352,10 +343,8 @@ def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> "Exemption":
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
     _reject_unknown(file, where, row, EXCEPTION_KEYS)
-    try:
+    with _located(file, where):
         return Exemption.from_mapping(row)
-    except SpecError as error:
-        raise _error(file, f"{where}: {error}") from error
 
 
 def _reject_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
