@@ -1,6 +1,7 @@
 """Check that each rule's bad example breaks that rule, and its good example breaks no rule of the same severity."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +15,7 @@ from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
-from tagwire_generator.rule_examples import EXAMPLES, Example, spec_texts
+from tagwire_generator.rule_examples import EXAMPLES, Example
 from tagwire_workbench.designs.collide import Design, collide
 from tagwire_workbench.designs.lint import chosen, lint_set
 
@@ -22,6 +23,58 @@ EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 SHOWN = [rule for rule, example in EXAMPLES.items() if not example.file]
 DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 """Rules whose examples only describe a file in words, because no short text can demonstrate the rule."""
+
+
+MESSAGE: Final = {
+    "name": '"Sample"',
+    "type": '"data"',
+    "validVersions": '"0-3"',
+    "flexibleVersions": '"1+"',
+    "fields": "[]",
+}
+REGISTER: Final = {"name": '"Sample"', "type": '"register"', "keys": '"uint32"', "entries": "[]"}
+FORMAT: Final = {"name": '"Sample"', "type": '"format"', "format": '"sample"', "fields": "[]"}
+
+
+def spec_texts(example: Example, text: str) -> dict[str, str]:
+    """Expand an abbreviated example to whole specs. Return their texts by file name."""
+    if example.whole:
+        return {"Sample.json": text}
+    base = base_of(example.rule)
+    if not text.partition(":")[0].endswith(".json"):
+        return {"Sample.json": whole_spec(base, text)}
+    files: dict[str, str] = {}
+    for line in text.splitlines():
+        name, _, keys = line.partition(": ")
+        stem = name.rpartition("/")[2].removesuffix(".json")
+        own = REGISTER if '"type": "register"' in keys else base
+        files[name] = whole_spec(own | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
+    return files
+
+
+def base_of(rule: str) -> dict[str, str]:
+    if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
+        return REGISTER
+    return FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else MESSAGE
+
+
+def whole_spec(base: dict[str, str], text: str) -> str:
+    if not text.startswith('"'):
+        return whole_spec(base, f'"fields": [ {text} ]')
+    has_none = ('"versionsWithOptional"', '"type": "struct"')
+    given = {"flexibleVersions"} if any(each in text for each in has_none) else set[str]()
+    given |= outer_keys(text)
+    kept = ", ".join(f'"{key}": {value}' for key, value in base.items() if key not in given)
+    return "{ " + ", ".join(filter(None, [kept, text])) + " }"
+
+
+def outer_keys(text: str) -> set[str]:
+    depth, keys = 0, set[str]()
+    for found in re.finditer(r'[\[{]|[\]}]|"(\w+)":', text):
+        if found[1] and not depth:
+            keys.add(found[1])
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+    return keys
 
 
 def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:
