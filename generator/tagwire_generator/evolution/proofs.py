@@ -10,7 +10,7 @@ layouts have no classes, so structs are dicts.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -27,10 +27,8 @@ from tagwire.layout import (
     Layout,
     Nested,
     NullableFixed,
-    OptionalBuffer,
     Sized,
     StructLayout,
-    TaggedSection,
     Type,
     innermost,
 )
@@ -205,29 +203,20 @@ def without_classes(layout: Layout) -> Layout:
 
     def struct(original: StructLayout) -> StructLayout:
         if id(original) not in known:
-            known[id(original)] = _struct_of_dicts(original, type_)
+            section = original.section and original.section.replace(fields=tuple(map(item, original.section.fields)))
+            parts: dict[str, Any] = {"items": tuple(map(item, original.items)), "section": section}
+            known[id(original)] = original.replace(**parts, missing=(), cls=None)
         return known[id(original)]
+
+    def item(original: Item) -> Item:
+        return original.replace(type=type_(original.type), sensitive=False)
 
     def type_(original: Type) -> Type:
         if isinstance(original, Array):
-            element = type_(original.element)
-            return Array(element, original.length, nullable=original.nullable, unique=original.unique)
-        return Nested(struct(original.struct), original.marker) if isinstance(original, Nested) else original
+            return original.replace(element=type_(original.element))
+        return original.replace(struct=struct(original.struct)) if isinstance(original, Nested) else original
 
-    return Layout(layout.name, layout.version, struct(layout.root))
-
-
-def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> StructLayout:
-    def item(original: Item) -> Item:
-        json_name, default, tag = original.json_name, original.default, original.tag
-        return Item(original.name, convert(original.type), json_name=json_name, default=default, tag=tag)
-
-    section = struct.section
-    if isinstance(section, TaggedSection):
-        section = TaggedSection(tuple(map(item, section.fields)), section.unions)
-    elif isinstance(section, OptionalBuffer):
-        section = OptionalBuffer(tuple(map(item, section.fields)), section.length, counts_tag=section.counts_tag)
-    return StructLayout(struct.name, tuple(map(item, struct.items)), section=section)
+    return layout.replace(root=struct(layout.root))
 
 
 def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:
