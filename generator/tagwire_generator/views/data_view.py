@@ -3,7 +3,7 @@
 Part of the stable interface for users' templates (docs/templates.md).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import isfinite
 from uuid import UUID
@@ -85,16 +85,16 @@ class StructView:
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
     """The class attributes of a message, as pairs of a name and an expression."""
-    unions: tuple[UnionView, ...]
+    unions: tuple[UnionView, ...] = ()
     """A view of each union's property."""
-    which: tuple[str, str] | None
+    which: tuple[str, str] | None = None
     """The parameter type and the result type of the generated method `which`, or None if the struct has no unions.
 
     The parameter is the name of a union, and the result is the name of an alternative.
     """
-    keyed: tuple[KeyedView, ...]
+    keyed: tuple[KeyedView, ...] = ()
     """A view of each method that finds elements of an array by their keys."""
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
     """The constructor's parameters, which type checkers need if a field is deprecated. Otherwise, this is empty."""
 
 
@@ -166,10 +166,10 @@ class DataViews:
             base=self.message_base() if root else self.imports.use("tagwire.message", "Struct"),
             doc=self.struct_doc(struct),
             fields=tuple(map(self.field, struct.fields)),
-            unions=(unions := _union_views(struct, self.annotation, self.type_imports)),
-            which=_which_types(unions, self.type_imports),
-            keyed=_keyed_views(self.spec, struct, self.annotation, self.type_imports),
             constants=tuple(self.constants()) if root else (),
+            unions=(unions := self.unions(struct)),
+            which=self.which_types(unions),
+            keyed=tuple(self.keyed(struct)),
             parameters=self.parameters(struct) if any(field.deprecated is not None for field in struct.fields) else (),
         )
 
@@ -244,6 +244,61 @@ class DataViews:
             found.append(f"{name}: {annotation}{optional}" + ("" if field.required else " = ..."))
         mapping = self.type_imports.use("collections.abc", "Mapping")
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
+
+    def unions(self, struct: StructSpec) -> tuple[UnionView, ...]:
+        """Return a view of each union of a struct, ordered by their first alternatives."""
+        unions: dict[str, list[FieldSpec]] = {}
+        for field in struct.fields:
+            if field.union:
+                unions.setdefault(attribute_name(field.union), []).append(field)
+        views = []
+        for name, fields in unions.items():
+            literal = self.type_imports.use("typing", "Literal")
+            names = tuple(attribute_name(field.name) for field in fields)
+            pairs = zip(names, map(self.annotation, fields), strict=True)
+            types = [f'tuple[{literal}["{each}"], {annotation}]' for each, annotation in pairs]
+            quoted = ", ".join(f'"{each}"' for each in names)
+            views.append(
+                UnionView(
+                    name=name,
+                    annotation=" | ".join([*types, "None"]),
+                    alternatives=names,
+                    arguments=f'"{name}", ({quoted})',
+                    doc="The alternative that is set, with its name; None where it is one that only newer specs know.",
+                )
+            )
+        return tuple(views)
+
+    def which_types(self, unions: tuple[UnionView, ...]) -> tuple[str, str] | None:
+        """Return the parameter type and the result type of the method `which`, or None if there are no unions."""
+        if not unions:
+            return None
+        literal = self.type_imports.use("typing", "Literal")
+        names = ", ".join(repr(union.name) for union in unions)
+        alternatives = ", ".join(repr(name) for union in unions for name in union.alternatives)
+        return f"{literal}[{names}]", f"{literal}[{alternatives}] | None"
+
+    def keyed(self, struct: StructSpec) -> Iterator[KeyedView]:
+        """Yield a view of each method that finds an array's elements by key."""
+        taken = {attribute_name(field.name) for field in struct.fields}
+        for field in struct.fields:
+            if field.type.dimensions != 1 or field.struct is None:
+                continue
+            keys = map_keys(self.spec.struct(field.struct))
+            name = f"{snake_case(field.name)}_by_key"
+            if not keys or name in taken or not all(map(is_key_type, keys)):
+                continue
+            types = [self.annotation(key) + (" | None" if key.nullable_versions else "") for key in keys]
+            names = [attribute_name(key.name) for key in keys]
+            key_type = types[0] if len(keys) == 1 else f"tuple[{', '.join(types)}]"
+            quoted = ", ".join(f'"{each}"' for each in names) + "," * (len(names) == 1)
+            mapping = self.type_imports.use("collections.abc", "Mapping")
+            yield KeyedView(
+                name=name,
+                annotation=f"{mapping}[{key_type}, {field.struct}]",
+                arguments=f'"{attribute_name(field.name)}", ({quoted})',
+                doc=f"`{attribute_name(field.name)}` by {' and '.join(names)}.",
+            )
 
     def deprecated(self, field: FieldSpec) -> str:
         """Return the `deprecated` decorator (PEP 702)."""
@@ -323,71 +378,3 @@ def literal(value: object) -> str:
 def uuid_literal(value: UUID, cls: str) -> str:
     """Return a UUID as a Python expression. `cls` is the name of the UUID class in the module."""
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
-
-
-_Annotate = Callable[[FieldSpec], str]
-"""A function that returns the type annotation of a field. The annotation never includes None."""
-
-
-def _union_views(struct: StructSpec, annotate: _Annotate, type_imports: ModuleImports) -> tuple[UnionView, ...]:
-    """Return a UnionView for each union of a struct, ordered by their first alternatives."""
-    unions: dict[str, list[FieldSpec]] = {}
-    for field in struct.fields:
-        if field.union:
-            unions.setdefault(attribute_name(field.union), []).append(field)
-    views = []
-    for name, fields in unions.items():
-        literal = type_imports.use("typing", "Literal")
-        names = tuple(attribute_name(field.name) for field in fields)
-        pairs = [f'tuple[{literal}["{each}"], {annotate(field)}]' for each, field in zip(names, fields, strict=True)]
-        quoted = ", ".join(f'"{each}"' for each in names)
-        views.append(
-            UnionView(
-                name=name,
-                annotation=" | ".join([*pairs, "None"]),
-                alternatives=names,
-                arguments=f'"{name}", ({quoted})',
-                doc="The alternative that is set, with its name; None where it is one that only newer specs know.",
-            )
-        )
-    return tuple(views)
-
-
-def _which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> tuple[str, str] | None:
-    """Return the parameter type and the result type of the generated method `which`, or None if there are no unions."""
-    if not unions:
-        return None
-    literal = type_imports.use("typing", "Literal")
-    alternatives = [name for union in unions for name in union.alternatives]
-    return (
-        f"{literal}[{', '.join(repr(union.name) for union in unions)}]",
-        f"{literal}[{', '.join(map(repr, alternatives))}] | None",
-    )
-
-
-def _keyed_views(
-    spec: MessageSpec, struct: StructSpec, annotate: _Annotate, imports: ModuleImports
-) -> tuple[KeyedView, ...]:
-    """Return a KeyedView for each array of the struct whose elements can be found by key."""
-    taken = {attribute_name(field.name) for field in struct.fields}
-    views = []
-    for field in struct.fields:
-        if field.type.dimensions != 1 or field.struct is None:
-            continue
-        keys = map_keys(spec.struct(field.struct))
-        name = f"{snake_case(field.name)}_by_key"
-        if not keys or name in taken or not all(map(is_key_type, keys)):
-            continue
-        types = [annotate(key) + (" | None" if key.nullable_versions else "") for key in keys]
-        names = [attribute_name(key.name) for key in keys]
-        key_type = types[0] if len(keys) == 1 else f"tuple[{', '.join(types)}]"
-        quoted = ", ".join(f'"{each}"' for each in names) + "," * (len(names) == 1)
-        views.append(
-            KeyedView(
-                name=name,
-                annotation=f"{imports.use('collections.abc', 'Mapping')}[{key_type}, {field.struct}]",
-                arguments=f'"{attribute_name(field.name)}", ({quoted})',
-                doc=f"`{attribute_name(field.name)}` by {' and '.join(names)}.",
-            )
-        )
-    return tuple(views)

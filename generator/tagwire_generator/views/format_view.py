@@ -37,10 +37,6 @@ class _FormatViews(DataViews):
             doc=self.struct_doc(struct),
             fields=tuple(self.format_field(field, row) for field, row in zip(struct.fields, rows, strict=True)),
             constants=tuple(self.constants()) if is_root else (),
-            unions=(),
-            which=None,
-            keyed=(),
-            parameters=(),
         )
 
     def struct_doc(self, struct: StructSpec) -> str:
