@@ -21,7 +21,7 @@ from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.problems import spec_error
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import plain_tree
-from tagwire_generator.syntax.parse import Items, Object, parse
+from tagwire_generator.syntax.parse import Items, Object
 
 _Tree = dict[str, Any]
 _PARTNERS: Final = {"request": "response", "response": "request"}
@@ -183,19 +183,11 @@ def _changed(
     data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
-    expected = plain_tree(edit.root)
     if is_new:
-        valid = str(Versions(spec.valid_versions.lowest, version))
-        edit.replace(edit.root.members["validVersions"].value, valid)
-        expected["validVersions"] = valid
+        edit.replace(edit.root, "validVersions", str(Versions(spec.valid_versions.lowest, version)))
     if field is not None:
-        _add_field(edit, expected, field, version, data.file)
+        _add_field(edit, field, version, data.file)
     after = edit.result()
-    root = parse(after, file=data.file).root
-    if root is None or plain_tree(root) != expected:
-        raise SpecError(
-            f"{data.file}: the spec's formatting can't be preserved; run `tagwire fmt` first", file=data.file
-        )
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
     # Format the new text if the old text was in canonical form.
@@ -204,44 +196,17 @@ def _changed(
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 
-def _add_field(edit: SpecEdit, expected: dict[str, Any], field: NewField, version: int, file: str) -> None:
-    is_optional = "versionsWithOptional" in expected and (field.tag is not None or field.next_tag)
-    slot = _field_list(edit.root, expected, field, "optionalFields" if is_optional else "fields", file)
-    entry = _new_entry(field, slot.struct, version, is_draft="versionsWithOptional" in expected)
-    if slot.items is None:
-        edit.add_list(slot.node, slot.key, entry)
-        slot.struct[slot.key] = [entry]
-    else:
-        edit.insert(slot.items, slot.index, entry)
-        slot.struct[slot.key].insert(slot.index, entry)
-
-
-@dataclass(frozen=True, slots=True)
-class _FieldPosition:
-    """A position at which to insert a field into a struct's list of fields."""
-
-    node: Object
-    """The struct to insert into, as a parsed object with its position in the text."""
-    struct: _Tree
-    """The content of `node` as plain data, without positions."""
-    key: str
-    items: Items | None
-    """The struct's field list, or None if the struct has none yet."""
-    index: int
-    """The index that the new field will have in the list."""
-
-
-def _field_list(root: Object, tree: _Tree, field: NewField, key: str, file: str) -> _FieldPosition:
-    """Return where to insert a new field. `key` is the key of the struct's list of fields, such as "fields".
-
-    Raises SpecError for an unknown field name.
-    """
-    node, struct = _parent(root, tree, field.parent, file)
+def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None:
+    """Add a field to the struct that it names. Raises SpecError for an unknown struct or neighbour."""
+    is_draft = "versionsWithOptional" in edit.root.members
+    key = "optionalFields" if is_draft and (field.tag is not None or field.next_tag) else "fields"
+    node = _parent(edit.root, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
         raise SpecError(
             f"{file}: `{key}` is not a list; to convert the spec, run `tagwire fmt`", file=file, line=items.line
         )
+    struct: _Tree = plain_tree(node)
     names = [str(each["name"]) for each in struct.get(key) or ()]
     neighbour = field.before or field.after
     index = len(names)
@@ -249,41 +214,39 @@ def _field_list(root: Object, tree: _Tree, field: NewField, key: str, file: str)
         if neighbour not in names:
             raise _unknown(file, f"{_called(field.parent)} has no field {neighbour!r} in `{key}`", neighbour, names)
         index = names.index(neighbour) + (not field.before)
-    return _FieldPosition(node, struct, key, items, index)
+    entry = _new_entry(field, struct, version, is_draft=is_draft)
+    if items is None:
+        edit.add_list(node, key, entry)
+    else:
+        edit.insert(items, index, entry)
 
 
-def _parent(root: Object, tree: _Tree, path: str, file: str) -> tuple[Object, _Tree]:
+def _parent(root: Object, path: str, file: str) -> Object:
     """Return the struct at a dotted path of field names. The path may also begin with the name of a common struct."""
-    node, struct, walked = root, tree, ""
+    node, walked = root, ""
     for name in filter(None, path.split(".")):
-        children = _members(node, struct, ("fields", "optionalFields"))
+        children = _members(node, "fields", "optionalFields")
         if not walked and name not in children:
-            children = _members(root, tree, ("commonStructs",)) | children
+            children = _members(root, "commonStructs") | children
         if name not in children:
             raise _unknown(file, f"{_called(walked)} has no field {name!r}", name, list(children))
-        node, struct = children[name]
+        node = children[name]
         walked = f"{walked}.{name}".lstrip(".")
-        type = str(struct.get("type", ""))
-        if "fields" not in struct:
-            common = _members(root, tree, ("commonStructs",))
-            type = type.removeprefix("[]").strip()
+        if "fields" not in node.members:
+            common = _members(root, "commonStructs")
+            type = str(plain_tree(node).get("type", "")).removeprefix("[]").strip()
             if type not in common:
                 raise SpecError(
                     f"{file}: {walked} has type {type}, but a field can only be added to a struct", file=file
                 )
-            node, struct = common[type]
-    return node, struct
+            node = common[type]
+    return node
 
 
-def _members(node: Object, struct: _Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, _Tree]]:
-    found: dict[str, tuple[Object, _Tree]] = {}
-    for key in keys:
-        items = node.get(key)
-        if isinstance(items, Items):
-            for inner, data in zip(items.items, struct[key], strict=True):
-                if isinstance(inner, Object):
-                    found[str(data["name"])] = inner, data
-    return found
+def _members(node: Object, *keys: str) -> dict[str, Object]:
+    lists = [items for key in keys if isinstance(items := node.get(key), Items)]
+    objects = [inner for items in lists for inner in items.items if isinstance(inner, Object)]
+    return {str(plain_tree(inner)["name"]): inner for inner in objects}
 
 
 def _called(path: str) -> str:

@@ -8,8 +8,8 @@ from tagwire.errors import SpecError
 from tagwire_generator.problems import render
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.syntax.canonical import parsed_form
-from tagwire_generator.syntax.parse import Items, JsonNode, Object, parse
+from tagwire_generator.syntax.canonical import parsed_form, plain_tree
+from tagwire_generator.syntax.parse import Items, JsonNode, Member, Object, parse
 from tagwire_generator.syntax.spec_text import BLOCKS, TOKEN, Comments, Path, inline, read_comments, spec_text
 
 _STEP: Final = "  "
@@ -17,12 +17,16 @@ _STEP: Final = "  "
 
 
 class SpecEdit:
-    """Collects edits to the text of a valid spec. `result` applies all edits at once."""
+    """Collects edits to the text of a valid spec. `result` applies all edits at once.
+
+    The edits also change `root`, the parsed spec, so that `result` can compare it with the edited text.
+    """
 
     def __init__(self, text: str, *, file: str) -> None:
         root = parse(text, file=file).root
         assert root is not None, "the text is a valid spec"
         self.root: Object = root
+        self._file = file
         self._text = text
         self._lines = [0]
         for line in text.split("\n"):
@@ -31,15 +35,22 @@ class SpecEdit:
         self._line_end = "\r\n" if "\r\n" in text else "\n"
 
     def result(self) -> str:
+        """Return the edited text. Raises SpecError if its formatting is too unusual to be preserved."""
         text = self._text
         ordered = sorted((start, number, end, new) for number, (start, end, new) in enumerate(self._edits))
         for start, _, end, new in ordered[::-1]:
             text = text[:start] + new + text[end:]
+        edited = parse(text, file=self._file).root
+        if edited is None or plain_tree(edited) != plain_tree(self.root):
+            reason = "the spec's formatting can't be preserved; run `tagwire fmt` first"
+            raise SpecError(f"{self._file}: {reason}", file=self._file)
         return text
 
-    def replace(self, node: JsonNode, value: Any) -> None:
-        start = self._start(node)
+    def replace(self, parent: Object, key: str, value: Any) -> None:
+        member = parent.members[key]
+        start = self._start(member.value)
         self._edits.append((start, self._end(start), inline(value)))
+        member.value = _node_of(value)
 
     def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
         """Insert an entry into a list of objects at `index`, or at the end if the list is shorter."""
@@ -49,6 +60,7 @@ class SpecEdit:
             self._insert_first(items, entry)
         else:
             self._insert_after(items, index - 1, entry)
+        items.items = (*items.items[:index], _node_of(entry), *items.items[index:])
 
     def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
         """Add a key to an object. The key's value is a list that contains only `entry`."""
@@ -58,6 +70,7 @@ class SpecEdit:
         position = self._after_comments(last)
         self._edits.append((last, last, ","))
         self._edits.append((position, position, self._line_end.join(lines)))
+        parent.all_members += (Member(0, 0, key, _node_of([entry])),)
 
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
@@ -150,6 +163,13 @@ class SpecEdit:
     def _indent(self, position: int) -> str:
         line = self._text[self._text.rfind("\n", 0, position) + 1 : position]
         return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _node_of(value: Any) -> JsonNode:
+    """Return a value as it is in a parsed spec, but without its position in the text."""
+    root = parse(json.dumps({"value": value}), file="").root
+    assert root is not None
+    return root.members["value"].value
 
 
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:

@@ -66,7 +66,7 @@ _HINTS: Final = {
 class JsonNode:
     """A value and the position of its first character.
 
-    Nodes are never changed, but they aren't frozen, because creating frozen objects takes more than twice as long.
+    Only `SpecEdit` changes nodes, and creating frozen objects would take more than twice as long.
     """
 
     line: int

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from tagwire.errors import SpecError
 from tagwire_generator.editing.spec_edit import SpecEdit
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import Items, parse
@@ -91,9 +92,20 @@ def comments(text: str) -> list[str]:
 def test_a_value_is_replaced_and_a_list_added() -> None:
     text = '{\n  "versions": "0-1" /* old */, "fields": [] // none\n}'
     edit = SpecEdit(text, file="R.json")
-    edit.replace(edit.root.members["versions"].value, "0-2")
+    edit.replace(edit.root, "versions", "0-2")
     edit.add_list(edit.root, "optionalFields", ENTRY)
     assert edit.result() == (
         '{\n  "versions": "0-2" /* old */, "fields": [], // none\n'
         '  "optionalFields": [\n    { "name": "N", "tag": 1 }\n  ]\n}'
     )
+
+
+@pytest.mark.parametrize("start", ['{ "versions": "0-1"', '{ "a":    "x", "versions": "0-1"'])
+def test_edits_that_damage_the_text_raise(start: str) -> None:
+    edit = SpecEdit(f'{start}, "fields": [] }}', file="R.json")
+    edit.replace(edit.root, "versions", "0-2")
+    edit.replace(edit.root, "versions", "0-3")  # this value is not in the text
+    with pytest.raises(
+        SpecError, match=r"^R\.json: the spec's formatting can't be preserved; run `tagwire fmt` first$"
+    ):
+        edit.result()
