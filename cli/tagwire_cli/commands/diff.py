@@ -76,7 +76,7 @@ def _show(difference: "VersionDiff") -> None:
     say()
     columns = table_columns("field", f"v{old.version}", f"v{new.version}", "change")
     rows = [
-        (change.path, str(change.old or _ABSENT), str(change.new or _ABSENT), ", ".join(change.kinds))
+        (change.path, change.old or _ABSENT, change.new or _ABSENT, ", ".join(change.kinds))
         for change in difference.changes
     ]
     print_table(columns, rows)

@@ -48,7 +48,7 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     if as_json:
         write_json([_facts(message) for message in chosen])
         return
-    print_table(_COLUMNS, [_row(message) for message in chosen])
+    print_table(_COLUMNS, map(_row, chosen))
 
 
 def _require(option: str, value: str | None, known: set[str]) -> None:
@@ -63,12 +63,11 @@ def _component(message: "type[Any]") -> str:
     return found
 
 
-def _row(message: "type[Any]") -> tuple[str, ...]:
+def _row(message: "type[Any]") -> tuple[object, ...]:
     if message.KIND == "format":
         return message.NAME, message.KIND, "", "", "", ""
-    key = "" if message.API_KEY is None else str(message.API_KEY)
-    versions, flexible = str(message.VERSIONS), str(message.FLEXIBLE_VERSIONS)
-    return message.NAME, message.KIND, key, message.COMPONENT, versions, flexible
+    key = "" if message.API_KEY is None else message.API_KEY
+    return message.NAME, message.KIND, key, message.COMPONENT, message.VERSIONS, message.FLEXIBLE_VERSIONS
 
 
 def _facts(message: "type[Any]") -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool
     say()
     has_releases = any(step.releases for step in steps)
     columns = _HISTORY if has_releases else (_HISTORY[0], _HISTORY[2])
-    cells = ((str(step.version), step.spans(), step.change) for step in steps)
+    cells = ((step.version, step.spans(), step.change) for step in steps)
     print_table(columns, [row if has_releases else (row[0], row[2]) for row in cells])
 
 

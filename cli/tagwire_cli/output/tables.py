@@ -43,10 +43,10 @@ def table_columns(*titles: str, numbers: Collection[str] = ()) -> tuple[TableCol
     return tuple(TableColumn(title, title in numbers) for title in titles)
 
 
-def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table with column titles."""
+def print_table(columns: Sequence[TableColumn], content: Iterable[Sequence[object]]) -> None:
+    """Print a table with column titles. Cells that aren't strings are converted."""
     clear_bar()
-    rows = [[printable(given_name(cell)) for cell in row] for row in rows]
+    rows: Sequence[Sequence[str]] = [[printable(given_name(str(cell))) for cell in row] for row in content]
     if is_terminal(sys.stdout):
         from shutil import get_terminal_size  # imported here, because the import is slow
 

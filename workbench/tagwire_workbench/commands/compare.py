@@ -66,7 +66,7 @@ def _show(messages: "Sequence[MessageComparison]") -> None:
     rows = [(each.name, _versions(each.a), _versions(each.b)) for each in messages]
     print_table(table_columns("message", "versions in A", "versions in B"), rows)
     used = [
-        (f"{message.name}.{field.path}", str(field.a or _ABSENT), str(field.b or _ABSENT))
+        (f"{message.name}.{field.path}", field.a or _ABSENT, field.b or _ABSENT)
         for message in messages
         for field in message.fields
         if bool(field.a) != bool(field.b)
@@ -82,7 +82,7 @@ def _show(messages: "Sequence[MessageComparison]") -> None:
     _show_table(table_columns("values", "only in A", "only in B", "in neither"), values)
 
 
-def _show_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
+def _show_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[object]]) -> None:
     if rows:
         say()
         print_table(columns, rows)

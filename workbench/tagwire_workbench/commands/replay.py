@@ -236,7 +236,7 @@ class _Summary:
 
     def show(self) -> None:
         if self._counts:
-            rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
+            rows = [(number, *key, self._examples[key]) for key, number in self._counts.most_common()]
             print_table(table_columns("answers", "message", "field", "example", numbers=("answers",)), rows)
 
 

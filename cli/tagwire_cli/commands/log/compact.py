@@ -138,13 +138,13 @@ def print_compaction(report: "CompactReport", *, as_json: bool) -> None:
         write_json_line(camel_keys(report._asdict() | {"partition": str(report.partition), "segments": segments}))
         return
     if report.segments:
-        print_table(_COLUMNS, [_row(segment) for segment in report.segments])
+        print_table(_COLUMNS, map(_row, report.segments))
     kept, removed = Counter[str](), Counter[str]()
     for segment in report.segments:
         kept.update(segment.kept)
         removed.update(segment.removed)
-    rows = [(str(kept[reason]), "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
-    rows += [(str(removed[reason]), "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
+    rows = [(kept[reason], "kept", KEPT[reason]) for reason in KEPT if kept[reason]]
+    rows += [(removed[reason], "removed", REMOVED[reason]) for reason in REMOVED if removed[reason]]
     if rows:
         say()
         print_table(_REASONS, rows)
@@ -165,9 +165,6 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
     write_line(f"{record.offset}\t{what}\t{why}")
 
 
-def _row(segment: "SegmentReport") -> tuple[str, ...]:
-    numbers = (
-        *(segment.records, segment.new_records, segment.batches, segment.new_batches),
-        *(segment.bytes, segment.new_bytes),
-    )
-    return (str(segment.file), *map(str, numbers))
+def _row(segment: "SegmentReport") -> tuple[object, ...]:
+    batches, sizes = (segment.batches, segment.new_batches), (segment.bytes, segment.new_bytes)
+    return (segment.file, segment.records, segment.new_records, *batches, *sizes)

@@ -97,7 +97,7 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
             write_json_line(camel_keys(each.to_json()))
         else:
             numbers = (each.records, each.batches, each.new_batches, each.bytes, each.new_bytes, each.left_out)
-            rows.append((str(each.file), *map(str, numbers)))
+            rows.append((each.file, *numbers))
     if not as_json:
         print_table(_COLUMNS, rows)
     for row in losses.rows():

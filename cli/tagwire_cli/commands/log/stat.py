@@ -70,15 +70,14 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
         for one in stats:
             write_json_line(camel_keys(one.to_json()))
     else:
-        print_table(_COLUMNS, [_row(one) for one in stats])
+        print_table(_COLUMNS, map(_row, stats))
     skipped.end()
 
 
-def _row(stat: "SegmentStat") -> tuple[str, ...]:
+def _row(stat: "SegmentStat") -> tuple[object, ...]:
     offsets = "" if stat.end_offset is None else f"{stat.first_offset} to {stat.end_offset - 1}"
-    times = (_time(stat.first_timestamp), _time(stat.last_timestamp))
-    numbers = (str(stat.bytes), str(stat.batches), str(stat.records))
-    return (stat.file, *numbers, offsets, *times, _counts(stat.formats), _counts(stat.codecs), _attributes(stat))
+    facts = (_time(stat.first_timestamp), _time(stat.last_timestamp), _counts(stat.formats), _counts(stat.codecs))
+    return (stat.file, stat.bytes, stat.batches, stat.records, offsets, *facts, _attributes(stat))
 
 
 def _attributes(stat: "SegmentStat") -> str:

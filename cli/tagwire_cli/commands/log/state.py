@@ -1,6 +1,6 @@
 """`tagwire log state`: print the current state that Kafka's internal topics store, such as committed offsets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,52 +102,31 @@ def _print(states: dict[str, Any]) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
+def _group_rows(groups: dict[str, Any]) -> Iterator[tuple[object, ...]]:
     for name, group in groups.items():
         kinds = ", ".join(each.removesuffix("Metadata") for each in group if each.endswith("GroupMetadata"))
         kind = kinds.replace("Group", " group").strip() or "offsets only"
         for commit in group["offsets"]:
-            cells = (commit["topic"], str(commit["partition"]), str(commit["offset"]))
-            rows.append((name, kind, *cells, commit["metadata"]))
+            yield name, kind, *(commit[key] for key in ("topic", "partition", "offset", "metadata"))
         if not group["offsets"]:
-            rows.append((name, kind, "", "", "", ""))
-    return rows
+            yield name, kind, "", "", "", ""
 
 
-def _transaction_rows(transactions: dict[str, Any]) -> list[tuple[str, ...]]:
+def _transaction_rows(transactions: dict[str, Any]) -> Iterator[tuple[object, ...]]:
     from tagwire.frames.known_packages import kafka_messages
 
     status = kafka_messages().attribute("TransactionStatus")
-    return [
-        (name, str(each["producerId"]), str(each["producerEpoch"]), str(status.of(each["transactionStatus"])))
-        for name, each in transactions.items()
-    ]
+    for name, each in transactions.items():
+        yield name, each["producerId"], each["producerEpoch"], status.of(each["transactionStatus"])
 
 
-def _share_rows(partitions: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    return [
-        (
-            each["groupId"],
-            each["topicId"],
-            str(each["partition"]),
-            str(each["startOffset"]),
-            str(len(each["stateBatches"])),
-        )
-        for each in partitions
-    ]
+def _share_rows(partitions: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
+    for each in partitions:
+        yield *(each[key] for key in ("groupId", "topicId", "partition", "startOffset")), len(each["stateBatches"])
 
 
-def _topic_rows(cluster: dict[str, Any]) -> list[tuple[str, ...]]:
-    return [
-        (
-            name,
-            topic["topicId"],
-            str(each["partitionId"]),
-            str(each["leader"]),
-            ", ".join(map(str, each["replicas"])),
-            ", ".join(map(str, each["isr"])),
-        )
-        for name, topic in cluster["topics"].items()
-        for each in topic["partitions"]
-    ]
+def _topic_rows(cluster: dict[str, Any]) -> Iterator[tuple[object, ...]]:
+    for name, topic in cluster["topics"].items():
+        for each in topic["partitions"]:
+            replicas = (", ".join(map(str, each[key])) for key in ("replicas", "isr"))
+            yield name, topic["topicId"], each["partitionId"], each["leader"], *replicas

@@ -54,10 +54,11 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
             segments, others = segments + is_segment, others + (not is_segment)
             problems += len(report.problems)
             if as_json:
-                write_json_line(_row(report))
-            else:
-                for line in _lines(report):
-                    write_line(line)
+                rows = [each._asdict() for each in report.problems]
+                write_json_line(report._asdict() | {"file": str(report.file), "problems": rows})
+                continue
+            for each in report.problems:
+                write_line(f"{report.file}:{each.position}: {each.rule} {each.message}")
     if not as_json:
         files = count(segments, "segment") + (f", {count(others, 'other file')}" if others else "")
         say(f"{files}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
@@ -82,11 +83,3 @@ def _reports(
             yield from verify_segment(each.path, format, limits, tell)
         else:
             yield from verify_partition(each, format, limits, tell)
-
-
-def _row(report: "FileReport") -> dict[str, Any]:
-    return report._asdict() | {"file": str(report.file), "problems": [each._asdict() for each in report.problems]}
-
-
-def _lines(report: "FileReport") -> list[str]:
-    return [f"{report.file}:{each.position}: {each.rule} {each.message}" for each in report.problems]

@@ -75,7 +75,7 @@ def command(
         for row in rows:
             write_json_line({name: _in_utc(value) for name, value in row.items()})
     else:
-        print_table(_COLUMNS, [_row(row) for row in rows])
+        print_table(_COLUMNS, map(_row, rows))
     if rejected_by is not None and rows:
         raise click.exceptions.Exit(1)
 
@@ -93,7 +93,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
             write_json_line(dict(zip(_LEFT, (*facts, _in_utc(at)), strict=True)))
         return
     columns = table_columns(*_LEFT, numbers=_LEFT[1:3])
-    print_table(columns, [(path, str(files), str(size), f"{at:%Y-%m-%d %H:%M}") for path, files, size, at in rows])
+    print_table(columns, [(*facts, f"{at:%Y-%m-%d %H:%M}") for *facts, at in rows])
 
 
 def _in_utc(value: Any) -> Any:
@@ -101,7 +101,6 @@ def _in_utc(value: Any) -> Any:
     return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
+def _row(row: dict[str, Any]) -> tuple[object, ...]:
     names = (row["client"] or "", row["api"] or f"key {row['apiKey']}")
-    numbers = ("" if row[name] is None else str(row[name]) for name in _NUMBERS)
-    return (*names, *numbers, *(row[name] or "" for name in _TEXTS))
+    return (*names, *("" if row[name] is None else row[name] for name in (*_NUMBERS, *_TEXTS)))

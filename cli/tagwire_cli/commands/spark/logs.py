@@ -135,7 +135,7 @@ def export(
     for report in reports if as_json else ():
         write_json_line(camel_keys(report.to_json()))
     if not as_json:
-        print_table(_EXPORTED, [_row(report) for report in reports])
+        print_table(_EXPORTED, map(_row, reports))
     damaged = [report for report in reports if report.damage]
     for report in damaged:
         position, reason = report.damage[0]
@@ -145,9 +145,9 @@ def export(
         raise click.exceptions.Exit(1)
 
 
-def _row(report: "ExportReport") -> tuple[str, ...]:
-    numbers = (report.records, report.batches, report.kept, report.bytes, report.parquet_bytes, report.exact_bytes)
-    return (str(report.file), *map(str, numbers))
+def _row(report: "ExportReport") -> tuple[object, ...]:
+    sizes = (report.bytes, report.parquet_bytes, report.exact_bytes)
+    return (report.file, report.records, report.batches, report.kept, *sizes)
 
 
 @click.command("import")
@@ -179,4 +179,4 @@ def import_(
     for report in reports if as_json else ():
         write_json_line(report.to_json())
     if not as_json:
-        print_table(_IMPORTED, [(str(each.file), str(each.bytes), str(each.batches)) for each in reports])
+        print_table(_IMPORTED, [(each.file, each.bytes, each.batches) for each in reports])
