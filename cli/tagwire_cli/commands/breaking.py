@@ -24,7 +24,7 @@ from tagwire_cli.paths import InputPath
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.known import KnownCheck
-    from tagwire_generator.evolution.spec_sources import SpecReader, SpecSources
+    from tagwire_generator.evolution.spec_sources import SpecSources
     from tagwire_generator.model import MessageSpec
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings, SpecSet
@@ -102,96 +102,92 @@ def command(
         say(f"{kinds} findings do not fail this command; with `--fail-on {passing[-1]}`, they do", err=True)
 
 
+class ProjectSpecs:
+    """Reads specs, with the options and the shared definitions of their spec sets."""
+
+    def __init__(self, settings: "Settings") -> None:
+        from tagwire_generator.evolution.spec_sources import SpecReader
+
+        self.settings = settings
+        self.reader = SpecReader()
+
+    def read(self, path: Path, options: "SpecOptions | None" = None) -> "SpecSources":
+        """Read the spec at a path, or the specs in a folder. Raises SpecError for a folder without specs."""
+        from tagwire_generator.evolution.spec_sources import from_file, from_folder
+
+        files = from_folder(path) if path.is_dir() else [from_file(path)]
+        neighbors = [each for folder in self.neighboring_folders(path) for each in from_folder(folder)]
+        return self.reader.read(files, options or self.settings.options_of(path), neighbors)
+
+    def neighboring_folders(self, path: Path) -> list[Path]:
+        """Return the other folders whose shared definitions the specs at `path` can use."""
+        from tagwire_generator.project.spec_files import may_be_register, may_be_shared
+
+        spec_set, here = self.settings.set_of(path), path.resolve()
+        if spec_set is not None:
+            folders = [folder for folder in spec_set.sources if folder != here]
+        else:
+            folders = [here.parent] if here.is_file() else []
+        found: list[Path] = []
+        for folder in folders:
+            contents = (each.read_bytes() for each in folder.rglob("*.json"))
+            if any(may_be_register(data) or may_be_shared(data) for data in contents):
+                found.append(Path(os.path.relpath(folder)))
+        return found
+
+    def headers(self, path: Path) -> "Mapping[str, MessageSpec]":
+        """Return the header specs in the spec set (or the folder) of a single spec, or {} if `path` is a folder."""
+        from tagwire_generator.evolution.spec_sources import SpecData
+        from tagwire_generator.project.spec_files import HEADER_NAMES
+
+        if path.is_dir():
+            return {}
+        spec_set = self.settings.set_of(path)
+        folders = [path.parent] if spec_set is None else [spec_set.specs, *spec_set.specs.iterdir()]
+        paths = [folder / f"{name}.json" for folder in folders for name in HEADER_NAMES.values()]
+        files = [SpecData(str(path), "", path.read_bytes()) for path in paths if path.is_file()]
+        return self.reader.read(files, self.settings.options_of(path)).specs
+
+    def check(self, old: "SpecSources", path: Path) -> "Check":
+        """Compare released specs with those at a path. If it is a file, it is the only message of both sides."""
+        from tagwire_generator.evolution.check import Baseline, Check
+
+        now = self.read(path)
+        return Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=self.headers(path))
+
+
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
     """Return the comparisons that the arguments select, or one for each spec set if there are no arguments."""
-    from tagwire_generator.evolution.spec_sources import SpecReader
-
-    reader = SpecReader()
+    specs = ProjectSpecs(settings)
     if revision is not None and lock_file is not None:
         raise click.UsageError("give --against or --lock, not both")
     if revision is not None:
-        return _against_revision(settings, reader, revision, paths)
+        return _against_revision(specs, revision, paths)
     if lock_file is not None:
-        return [
-            _against_lock(settings, reader, lock_file, path) for path in dict.fromkeys(paths) or _only_set(settings)
-        ]
+        return [_against_lock(specs, lock_file, path) for path in dict.fromkeys(paths) or _only_set(settings)]
     if not paths:
-        return _against_locks(settings, reader)
+        return _against_locks(specs)
     if len(paths) != 2:
         raise click.UsageError(
             f"expected the two paths OLD and NEW, got {count(len(paths), 'path')}; to compare with a revision or a "
             "lock file, give --against REV or --lock FILE"
         )
-    return [_against_path(settings, reader, *paths)]
-
-
-def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecSources":
-    """Read the spec at a path, or the specs in a folder. Raises SpecError for a folder without specs."""
-    from tagwire_generator.evolution.spec_sources import from_file, from_folder
-
-    files = from_folder(path) if path.is_dir() else [from_file(path)]
-    neighbors = [each for folder in _neighboring_folders(settings, path) for each in from_folder(folder)]
-    return reader.read(files, options, neighbors)
-
-
-def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
-    """Return the other folders whose shared definitions the specs at `path` can use."""
-    from tagwire_generator.project.spec_files import may_be_register, may_be_shared
-
-    spec_set, here = settings.set_of(path), path.resolve()
-    if spec_set is not None:
-        folders = [folder for folder in spec_set.sources if folder != here]
-    else:
-        folders = [here.parent] if here.is_file() else []
-    found: list[Path] = []
-    for folder in folders:
-        contents = (each.read_bytes() for each in folder.rglob("*.json"))
-        if any(may_be_register(data) or may_be_shared(data) for data in contents):
-            found.append(Path(os.path.relpath(folder)))
-    return found
-
-
-def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs in the spec set (or the folder) of a single spec, or {} if `path` is a folder."""
-    from tagwire_generator.evolution.spec_sources import SpecData
-    from tagwire_generator.project.spec_files import HEADER_NAMES
-
-    if path.is_dir():
-        return {}
-    spec_set = settings.set_of(path)
-    folders = [path.parent] if spec_set is None else [spec_set.specs, *spec_set.specs.iterdir()]
-    paths = [folder / f"{name}.json" for folder in folders for name in HEADER_NAMES.values()]
-    files = [SpecData(str(path), "", path.read_bytes()) for path in paths if path.is_file()]
-    return reader.read(files, settings.options_of(path)).specs
-
-
-def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Path) -> "Check":
-    from tagwire_generator.evolution.check import Baseline, Check
-
+    old, new = paths
     if old.is_dir() != new.is_dir():
         raise click.UsageError(f"{old} and {new} must both be specs or both be folders of specs")
-    options = settings.options_of(new)
-    now = read_path(settings, reader, new, options)
-    headers = _headers(settings, reader, new)
-    return Check(
-        Baseline.of(read_path(settings, reader, old, options)), now, is_one_message=new.is_file(), headers=headers
-    )
+    return [specs.check(specs.read(old, settings.options_of(new)), new)]
 
 
-def _against_revision(
-    settings: "Settings", reader: "SpecReader", revision: str, paths: Sequence[Path]
-) -> list["Check"]:
-    from tagwire_generator.evolution.check import Baseline, Check
+def _against_revision(specs: ProjectSpecs, revision: str, paths: Sequence[Path]) -> list["Check"]:
     from tagwire_generator.evolution.spec_sources import GitError, NotAtRevisionError, specs_at
 
     checks: list[Check] = []
-    for path in dict.fromkeys(paths) or _sets(settings):
-        options = settings.options_of(path)
+    for path in dict.fromkeys(paths) or _sets(specs.settings):
         try:
-            neighbors = [each for folder in _neighboring_folders(settings, path) for each in specs_at(revision, folder)]
-            old = reader.read(specs_at(revision, path), options, neighbors)
+            neighbors = [each for folder in specs.neighboring_folders(path) for each in specs_at(revision, folder)]
+            old = specs.reader.read(specs_at(revision, path), specs.settings.options_of(path), neighbors)
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
@@ -199,52 +195,50 @@ def _against_revision(
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
-        now, headers = read_path(settings, reader, path, options), _headers(settings, reader, path)
-        checks.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
+        checks.append(specs.check(old, path))
     return checks
 
 
-def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, path: Path) -> "Check":
+def _against_lock(specs: ProjectSpecs, lock_file: Path, path: Path) -> "Check":
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
-    sources = read_path(settings, reader, path, settings.options_of(path))
+    sources = specs.read(path)
     if path.is_file():  # for a single spec, don't report the other messages as removed
         aliases = {alias for spec in sources.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*sources.specs, *sources.invalid, *aliases})
-    return Check(baseline, sources, headers=_headers(settings, reader, path))
+    return Check(baseline, sources, headers=specs.headers(path))
 
 
-def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:
-    if not any(spec_set.lock for spec_set in settings.project_sets()):
+def _against_locks(specs: ProjectSpecs) -> list["Check | KnownCheck"]:
+    if not any(spec_set.lock for spec_set in specs.settings.project_sets()):
         raise click.UsageError(
             "give OLD and NEW, or --against REV; to run without arguments, set a lock file in [tool.tagwire], "
             'as in lock = "message_specs.lock.json"'
         )
     checks: list[Check | KnownCheck] = []
-    for spec_set in settings.sets:
-        specs = Path(os.path.relpath(spec_set.specs))
+    for spec_set in specs.settings.sets:
+        folder = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
-            say(f"{specs} has no lock file; skipped", err=True)
+            say(f"{folder} has no lock file; skipped", err=True)
         elif not spec_set.lock.exists():  # a new protocol has no lock file yet; commit hooks must accept this
             name = os.path.relpath(spec_set.lock)
             say(
-                f"{name} does not exist: nothing in {specs} is released yet; run `tagwire lock` to release it", err=True
+                f"{name} does not exist: nothing in {folder} is released yet; run `tagwire lock` to release it",
+                err=True,
             )
         else:
-            checks.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
+            checks.append(_against_own_lock(specs, spec_set, spec_set.lock, folder))
     return checks
 
 
-def _against_own_lock(
-    settings: "Settings", reader: "SpecReader", spec_set: "SpecSet", lock: Path, specs: Path
-) -> "Check | KnownCheck":
+def _against_own_lock(specs: ProjectSpecs, spec_set: "SpecSet", lock: Path, folder: Path) -> "Check | KnownCheck":
     """Compare a spec set with its lock file. Results are cached for commit hooks, which must be fast."""
     from tagwire_generator.evolution.known import Memory
 
     if os.environ.get("CI"):
-        return _against_lock(settings, reader, lock, specs)
+        return _against_lock(specs, lock, folder)
     memory = Memory(spec_set, lock.read_bytes())
     known = memory.recall()
     if known is not None:
@@ -253,8 +247,8 @@ def _against_own_lock(
     from tagwire_generator.evolution.spec_sources import from_folder
 
     def read(names: Collection[str]) -> "SpecSources":
-        every = [each for folder in spec_set.sources for each in from_folder(Path(os.path.relpath(folder)))]
-        return reader.read([each for each in from_folder(specs) if each.name in names], spec_set.options, every)
+        every = [each for source in spec_set.sources for each in from_folder(Path(os.path.relpath(source)))]
+        return specs.reader.read([each for each in from_folder(folder) if each.name in names], spec_set.options, every)
 
     released = read_lock(lock)
     check = memory.check(released, read)

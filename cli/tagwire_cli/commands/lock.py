@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.commands.breaking import read_path
+from tagwire_cli.commands.breaking import ProjectSpecs
 from tagwire_cli.output.diagnostics import finding_text, findings_summary, print_findings
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import AnyPath, InputPath
@@ -104,10 +104,8 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     """Return the new lock of a folder. Exits with status 1 if the specs break released versions."""
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.lock import read_lock, updated_lock
-    from tagwire_generator.evolution.spec_sources import SpecReader
 
-    options = settings.options_of(specs)
-    sources = read_path(settings, SpecReader(), specs, options)
+    sources = ProjectSpecs(settings).read(specs)
     old = read_lock(file) if file.is_file() and not forget else None
     check = Check(old.baseline() if old else Baseline(), sources)
     rejected = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
@@ -116,7 +114,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
         say(findings_summary(rejected, excused=0, messages=len(check.names)), err=True)
         say("nothing was written; use --accept-breaking to release the specs anyway", err=True)
         raise click.exceptions.Exit(1)
-    return updated_lock(old, sources, options)
+    return updated_lock(old, sources, settings.options_of(specs))
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
