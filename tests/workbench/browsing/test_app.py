@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -300,3 +301,11 @@ async def test_a_response_without_its_request_is_guessed(tmp_path: Path) -> None
         shown = screen_text(app)
         assert "this response was not captured" in shown and "several messages match these bytes" in shown
         assert "tagwire explain --response" in shown and "not read  10 bytes" in shown
+
+
+def test_style_sheet_styles_parts_that_widgets_have() -> None:
+    from tagwire_workbench.browsing import line_widgets
+
+    sheet = Path(line_widgets.__file__).with_name("browser.tcss").read_text()
+    parts = line_widgets.EntryList.COMPONENT_CLASSES | line_widgets.ByteView.COMPONENT_CLASSES
+    assert set(re.findall(r"\.((?:list|bytes)--\w+)", sheet)) == parts
