@@ -24,7 +24,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "fmt": "tagwire_cli.commands.fmt",
         "rule": "tagwire_cli.commands.rule",
         "lint": "tagwire_workbench.commands.lint",
-        "collide": "tagwire_workbench.commands.collide",
+        "collide": "tagwire_workbench.commands.lint:collide",
         "import": "tagwire_workbench.commands.import_specs",
         "export": "tagwire_cli.commands.export",
     },

@@ -16,7 +16,7 @@ from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.rule_examples import EXAMPLES, Example
-from tagwire_workbench.designs.collide import Design, collide
+from tagwire_workbench.designs.collide import Design, conflicts
 from tagwire_workbench.designs.lint import chosen, lint_set
 
 EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
@@ -94,7 +94,7 @@ def found(example: Example, text: str) -> list[str]:
     if example.rule.startswith("TW8"):
         rules += [problem.rule for problem in check_set([spec.summary() for spec in specs])]
     elif example.rule.startswith("TL2"):
-        rules += [each.rule for each in collide([Design(spec.name, (spec,)) for spec in specs])]
+        rules += [each.rule for each in conflicts([Design(spec.name, (spec,)) for spec in specs])]
     elif example.rule.startswith("TL"):
         rules += [each.rule for each in chosen(lint_set(specs), specs, LintSettings())]
     elif example.rule.startswith("TW9"):

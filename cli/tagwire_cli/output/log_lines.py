@@ -261,10 +261,8 @@ def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
     """Return an iterator over a file's entries as JSON objects, or None for a segment. Iterating may raise LogError."""
     name = log_file(path)
     kind = path.name if name is None else name.kind
-    if kind == "index":
-        return _named(OffsetIndex(path, _base(path)))
-    if kind == "timeindex":
-        return _named(TimeIndex(path, _base(path)))
+    if name is not None and kind in ("index", "timeindex"):
+        return _named((OffsetIndex if kind == "index" else TimeIndex)(path, name.base_offset))
     if kind == "txnindex":
         return _named(read_transaction_index(path))
     if kind == "snapshot":
@@ -278,12 +276,6 @@ def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
     if kind in _PROPERTIES:
         return ({"name": key, "value": value} for key, value in read_properties(path).items())
     return iter([read_json(path)]) if kind == "quorum-state" else None
-
-
-def _base(path: Path) -> int:
-    name = log_file(path)
-    assert name is not None
-    return name.base_offset
 
 
 def _named(entries: Iterable[Any]) -> Iterator[dict[str, Any]]:

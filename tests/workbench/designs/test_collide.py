@@ -7,7 +7,7 @@ import pytest
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.problems import DESIGN_RULES
 from tagwire_generator.reading.spec import load, read_spec
-from tagwire_workbench.designs.collide import Design, collide
+from tagwire_workbench.designs.collide import Design, conflicts
 from tagwire_workbench.designs.findings import DesignFinding
 
 SPECS = Path(__file__).parents[3] / "message_specs"
@@ -55,7 +55,7 @@ COLLISIONS: list[tuple[list[Design], list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("designs", "expected"), COLLISIONS)
 def test_collide(designs: list[Design], expected: list[tuple[str, str]]) -> None:
-    assert facts(collide(designs)) == expected
+    assert facts(conflicts(designs)) == expected
 
 
 @pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule.startswith("TL2")])
@@ -64,6 +64,6 @@ def test_each_collision_has_designs_with_and_without_it(rule: str) -> None:
 
 
 def test_finding_names_designs_and_bits() -> None:
-    texts = [finding.message for finding in collide([KIP87, V2])]
+    texts = [finding.message for finding in conflicts([KIP87, V2])]
     assert "bit 5 of attributes is is_tombstone in kip87 and is_control in v2" in texts
-    assert {finding.as_dict()["severity"] for finding in collide([KIP87, V2])} == {"error"}
+    assert {finding.as_dict()["severity"] for finding in conflicts([KIP87, V2])} == {"error"}

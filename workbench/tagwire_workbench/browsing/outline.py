@@ -6,7 +6,7 @@ Items are created when their parent is opened. A very long array is divided into
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -162,27 +162,22 @@ def _telling(node: Node, details: _Details) -> str:
 def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[OutlineLine]:
     starts = [each.offset for each in islice(node.parts(), 0, None, _AT_ONCE)]
     if len(starts) == 1:
-        for child in node.parts():
-            yield _item(child, _name(child, node), buffer, details)
+        yield from _elements(node, buffer, details)
         return
     number = sum(1 for _ in node.parts())
     ends = [*starts[1:], node.end if node.decompressed is None else len(node.decompressed)]
-    for index, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+    for index, span in enumerate(zip(starts, ends, strict=True)):
         first = index * _AT_ONCE
-        last = min(first + _AT_ONCE, number) - 1
-        yield _range(node, (first, last), buffer, (begin, end), details)
+        end = min(first + _AT_ONCE, number)
+        make = partial(_elements, node, buffer, details, first, end)
+        yield OutlineLine(f"[{first}-{end - 1}]", "", "", "range", buffer, *span, make)
 
 
-def _range(
-    node: Node, elements: tuple[int, int], buffer: Buffer, span: tuple[int, int], details: _Details
-) -> OutlineLine:
-    first, last = elements
-
-    def make() -> Iterator[OutlineLine]:
-        for child in islice(node.parts(), first, last + 1):
-            yield _item(child, _name(child, node), buffer, details)
-
-    return OutlineLine(f"[{first}-{last}]", "", "", "range", buffer, *span, make)
+def _elements(
+    node: Node, buffer: Buffer, details: _Details, first: int = 0, end: int | None = None
+) -> Iterator[OutlineLine]:
+    for child in islice(node.parts(), first, end):
+        yield _item(child, _name(child, node), buffer, details)
 
 
 def _name(child: Node, around: Node) -> str:

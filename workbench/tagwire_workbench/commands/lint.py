@@ -1,7 +1,4 @@
-"""`tagwire lint`: report design problems in specs.
-
-`tagwire collide` uses the same functions to read specs, and to print findings in the format of spec errors.
-"""
+"""`tagwire lint` and `tagwire collide`: report design problems in specs, and conflicts between designs."""
 
 import datetime
 from collections.abc import Sequence
@@ -53,23 +50,48 @@ def command(paths: Sequence[str], select: Sequence[str], ignore: Sequence[str], 
     except SpecError as error:
         raise click.UsageError(str(error)) from error
     spec_files = spec_paths(settings, paths)
-    designs = [read_design(path) for path in spec_files]
+    designs = [_read_design(path) for path in spec_files]
     if not any(designs):
-        reject_unjudged(" and ".join(spec_files), "lint")
+        _reject_unjudged(" and ".join(spec_files), "lint")
     findings = [finding for specs in designs for finding in chosen(lint_set(specs), specs, rules)]
     names = {spec.name for specs in designs for spec in specs}
     judged = judge(findings, settings.design_exemptions, datetime.date.today(), names)
     for warning in judged.warnings:
         say(f"warning: {warning}", err=True)
     what = count(sum(map(len, designs)), "spec")
-    print_findings(judged.findings, output_format, what, excused=len(judged.excused))
+    _print_findings(judged.findings, output_format, what, excused=len(judged.excused))
+
+
+@click.command("collide")
+@click.argument("paths", nargs=-1, required=True, metavar="A B...", type=InputPath(is_text=True))
+@report_options
+def collide(paths: Sequence[str], output_format: str) -> None:
+    """Report conflicts between several designs.
+
+    Designs conflict if they claim the same discriminator, attribute bit, API
+    version or tag. A, B ... are specs or folders of specs, such as a proposal. API
+    versions conflict if two designs have the same newest version.
+
+    \b
+    Examples:
+      tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87
+    """
+    if len({Path(path).resolve() for path in paths}) < max(len(paths), 2):
+        raise click.UsageError("give at least two designs, and each design only once.")
+    from tagwire_workbench.designs.collide import Design, conflicts
+
+    designs = [Design(path, _read_design(path)) for path in paths]
+    for design in designs:
+        if not design.specs:
+            _reject_unjudged(design.name, "collide")
+    _print_findings(conflicts(designs), output_format, count(len(paths), "design"))
 
 
 def _split(options: Sequence[str]) -> list[str]:
     return [rule.strip().upper() for option in options for rule in option.split(",") if rule.strip()]
 
 
-def read_design(path: str) -> "tuple[MessageSpec, ...]":
+def _read_design(path: str) -> "tuple[MessageSpec, ...]":
     """Read the specs in a file or folder, without registers (named numbers).
 
     Raises SpecError for a spec with errors.
@@ -93,7 +115,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     return tuple(found)
 
 
-def reject_unjudged(path: str, command: str) -> None:
+def _reject_unjudged(path: str, command: str) -> None:
     """Raise click.UsageError for a path that has only registers, which `command` doesn't check."""
     text = f"{path} has only registers, but {command} checks messages and record formats"
     raise click.UsageError(f"{text}; use `tagwire validate` to check registers")
@@ -108,7 +130,7 @@ def _with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFind
     return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
 
 
-def print_findings(findings: "Sequence[DesignFinding]", output_format: str, paths: str, excused: int = 0) -> None:
+def _print_findings(findings: "Sequence[DesignFinding]", output_format: str, paths: str, excused: int = 0) -> None:
     """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
     findings = _with_positions(findings)
     problems = [finding.problem() for finding in findings]

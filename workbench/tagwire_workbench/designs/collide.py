@@ -20,7 +20,7 @@ class Design:
     specs: tuple[MessageSpec, ...]
 
 
-def collide(designs: Sequence[Design]) -> list[DesignFinding]:
+def conflicts(designs: Sequence[Design]) -> list[DesignFinding]:
     """Return the conflicts between each pair of designs."""
     found: list[DesignFinding] = []
     for one, other in combinations(designs, 2):
