@@ -21,6 +21,7 @@ from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.root import is_folder
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import (
     SpecData,
@@ -89,7 +90,7 @@ def generate(
     default the set's own project. Problems in specs are returned in the result's `problems`. Raises SpecError for a
     missing folder, and for messages that generate the same path.
     """
-    if not spec_set.templates.is_dir():
+    if not is_folder(spec_set.templates):
         raise SpecError(f"{spec_set.templates}: the templates folder does not exist", file=str(spec_set.templates))
     environment = environment_key(spec_set)
     tasks = _tasks(spec_set, environment)

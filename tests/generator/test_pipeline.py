@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from spec_projects import edit_spec, make_project, write_spec
@@ -198,6 +199,25 @@ def test_folders_of_specs_that_are_rejected(spec_set: SpecSet, tmp_path: Path) -
     (deep / "Foo.json").touch()
     with pytest.raises(SpecError, match="nested too deeply"):
         generate(spec_set)
+
+
+@pytest.mark.parametrize("name", ["specs", "templates"])
+def test_folder_without_permission_is_not_a_missing_one(
+    spec_set: SpecSet, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    folder, stat = getattr(spec_set, name), os.stat
+
+    def denied(path: object, **how: Any) -> os.stat_result:
+        if path == folder:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return stat(path, **how)  # type: ignore[arg-type]
+
+    settings = load(spec_set.root)
+    monkeypatch.setattr(os, "stat", denied)
+    monkeypatch.setattr(Path, "is_dir", os.path.isdir)  # as in Python 3.14, which hides the error
+    for use in (lambda: generate(spec_set), *([settings.project_sets] if name == "specs" else [])):
+        with pytest.raises(SpecError, match=f"{folder} can't be read: Permission denied"):
+            use()
 
 
 @pytest.mark.parametrize("name", ['a", "b', "Aux", "com1", "a b", "a\nb", "{{ x }}", "a\\b"])

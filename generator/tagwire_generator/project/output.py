@@ -194,6 +194,7 @@ def write_all(contents: Mapping[Path, str | bytes], before: Mapping[Path, bytes 
     file to which standard output or standard error is redirected. Raises OutputError if writing fails.
     """
     ready: dict[Path, tuple[Path, Path]] = {}
+    made: list[Path] = []
     path = Path()
     try:
         for path, content in contents.items():
@@ -208,6 +209,7 @@ def write_all(contents: Mapping[Path, str | bytes], before: Mapping[Path, bytes 
                 path.write_bytes(data)
                 continue
             target = Path(os.path.realpath(path))  # Path.resolve fails if links form a loop
+            made += [folder for folder in target.parents if not folder.exists()]
             target.parent.mkdir(parents=True, exist_ok=True)
             # The name doesn't contain the target's name, which may already have the maximum length.
             temporary = target.with_name(f".{uuid4().hex}.tmp")
@@ -226,6 +228,9 @@ def write_all(contents: Mapping[Path, str | bytes], before: Mapping[Path, bytes 
         for temporary, _ in ready.values():
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+        for folder in sorted(made, reverse=True):
+            with contextlib.suppress(OSError):  # raised for a folder with files
+                folder.rmdir()
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from tagwire.errors import SpecError, TagwireError
 from tagwire.text_format import suggestion
 from tagwire_generator.project import resources
 from tagwire_generator.project.options import SpecOptions, shown
-from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_root
+from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_root, is_folder
 
 if TYPE_CHECKING:
     from tagwire_generator.problems import DesignSeverity
@@ -168,11 +168,11 @@ class Settings:
 
     def project_sets(self) -> tuple[SpecSet, ...]:
         """Return all spec sets, for commands called without arguments. Raises SettingsError if there is no project."""
-        if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
+        if not self.is_declared and not any(is_folder(spec_set.specs) for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {SETTINGS_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
         for number, spec_set in enumerate(self.sets, 1):
-            if not spec_set.specs.is_dir():
+            if not is_folder(spec_set.specs):
                 text = f"`specs` is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
                 raise _error(self.root / SETTINGS_FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
         return self.sets

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from tagwire.errors import SpecError
+from tagwire_generator.project.root import is_folder
 
 HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
 """The name of the header message for each kind of message."""
@@ -62,7 +63,7 @@ def find_specs(folder: Path) -> list[SpecFile]:
     Raises SpecError if the folder can't be read, has no specs, has specs in nested subfolders, or has names that would
     not be safe in generated code.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise SpecError(f"{folder}: the specs folder does not exist", file=str(folder))
     found: list[SpecFile] = []
     for parent, folders, names in os.walk(folder, onerror=_reject):

@@ -158,6 +158,7 @@ def test_nothing_is_written_if_a_file_can_not_be_written(folder: Path) -> None:
         "pyproject.toml": b"[build-system]\nrequires = []\n",
         "tests": b"a file in place of a folder",
     }
+    assert {path.name for path in folder.iterdir()} == {"pyproject.toml", "tests"}
 
 
 @pytest.mark.parametrize(
