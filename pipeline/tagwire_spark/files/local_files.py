@@ -1,7 +1,7 @@
 """Find the local files that match a pattern such as `/mnt/disk*/orders-*`, or all files below a folder.
 
-`glob.glob`, `Path.rglob` and, in newer versions of Python, `Path.exists` ignore most errors. With them, a query
-would silently leave out the logs on a failed disk. The functions in this module raise LogReadError instead.
+`glob.glob` and `Path.rglob` ignore most errors. With them, a query would silently leave out the logs on a failed disk.
+The functions in this module raise LogReadError instead.
 """
 
 import os
@@ -12,17 +12,6 @@ from pathlib import Path
 
 from tagwire.log import LogPathError
 from tagwire.log.errors import unreadable
-
-
-def exists(path: Path) -> bool:
-    """Return whether a path exists. Raises LogReadError if the system can't determine that."""
-    try:
-        os.stat(path)  # noqa: PTH116 - Path.exists ignores errors
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return False
-    except OSError as error:
-        raise unreadable(path, error) from None
-    return True
 
 
 def matching_paths(pattern: Path) -> list[Path]:

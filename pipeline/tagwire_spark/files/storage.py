@@ -18,12 +18,12 @@ from typing import Any, Final
 
 from tagwire.lazy import required
 from tagwire.log import LogPathError, Partition, Segment
-from tagwire.log.errors import is_folder
+from tagwire.log.errors import exists, is_folder
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError, rejection, unreadable
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
-from tagwire_spark.files.local_files import exists, files_below, local_path, matching_paths
+from tagwire_spark.files.local_files import files_below, local_path, matching_paths
 from tagwire_spark.files.reading import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store

@@ -12,11 +12,12 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.compact import SEGMENT_FILES
 from tagwire.log.directory import partition_folders
+from tagwire.log.errors import exists
 from tagwire.log.file_bytes import file_status
 from tagwire.log.partition import read_steadily
 from tagwire.log.whole_folder import is_inside, reject_inside
 from tagwire_spark.errors import PipelineError, changed, rejection
-from tagwire_spark.files.local_files import exists, local_path
+from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.reading import GoneError, if_gone
 from tagwire_spark.files.storage import Listed, Location, folder_of, received
 from tagwire_spark.files.store import StorageOptions, is_remote, store

@@ -154,8 +154,8 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
         try:
             span = scan.span(position)
         except LogError:
-            damage, *found = _until_next(scan, position, last)
-            if not found:
+            damage, *found = islice(pieces(scan, position, last), 2)
+            if not (found and isinstance(damage, Damage)):
                 return
             if not permissive:
                 raise
@@ -163,16 +163,6 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
             continue
         yield span
         position, last = span.position + span.size, span.last_offset
-
-
-def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damaged ranges from `position` to the next whole batch, and that batch."""
-    found: list[Any] = []
-    for piece in pieces(scan, position, last):
-        found.append(piece)
-        if not isinstance(piece, Damage):
-            break
-    return found
 
 
 def has_offset(scan: Scan, position: int, offset: int) -> bool:

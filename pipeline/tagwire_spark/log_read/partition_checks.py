@@ -44,8 +44,8 @@ def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option:
 def without_replicas(splits: Iterable["Split"], query: LogQuery) -> list["Split"]:
     """Return the splits to read: each partition is read from only one folder.
 
-    Raises PipelineError if a partition is in several folders. With the option replicas=longest, use the folder whose
-    last segment has the highest base offset or, in a tie, the largest size.
+    Raises PipelineError if a partition is in several folders. With the option replicas=longest, the caller has already
+    left out all but one of them, but several paths may lead to this folder.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for split in splits:
@@ -63,10 +63,10 @@ def without_replicas(splits: Iterable["Split"], query: LogQuery) -> list["Split"
                 if name in known and not query.longest:
                     raise replicas_error(folder, folder_name(known[name].file), key)
                 known.setdefault(name, split)
-        if len(found) > 1 and not query.longest:
+        if len(found) > 1:
             first, second = (folder_name(next(iter(each.values())).file) for each in [*found.values()][:2])
             raise replicas_error(first, second, key)
-        chosen += max(found.values(), key=lambda each: _end([*each.values()])).values()
+        chosen += (split for in_folder in found.values() for split in in_folder.values())
     return chosen
 
 
@@ -93,11 +93,6 @@ def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segm
 
 def _real(folder: str) -> str:
     return folder if is_remote(folder) else os.path.realpath(folder)
-
-
-def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name and size of the last segment file. Names sort by offset."""
-    return max((split.file.rpartition("/")[2], split.end) for split in splits)
 
 
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:

@@ -6,7 +6,7 @@ Options of Spark's own Kafka source have the same names here. A query is sent to
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -125,9 +125,14 @@ class LogQuery(NamedTuple):
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
     """Remove the options that only streams use, and warn about them."""
-    ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
+    of_streams = {each.lower() for each in STREAM_OPTIONS}
+    ignored = {name for name in options if name.lower() in of_streams}
+    return _without(options, ignored, "kafka_log ignores these options in batch reads")
+
+
+def _without(options: Mapping[str, Any], ignored: Set[str], why: str) -> dict[str, Any]:
     if ignored:
-        warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
+        warnings.warn(f"{why}: {', '.join(sorted(ignored))}", stacklevel=3)
     return {name: value for name, value in options.items() if name not in ignored}
 
 
@@ -149,11 +154,8 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def without_connections(options: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the options for connections to Kafka brokers, and warn about them."""
-    ignored = sorted(name for name in options if isinstance(name, str) and _OF_BROKERS.fullmatch(name))
-    if ignored:
-        text = f"kafka_log does not connect to a broker and ignores these options: {', '.join(ignored)}"
-        warnings.warn(text, stacklevel=2)
-    return {name: value for name, value in options.items() if name not in ignored}
+    ignored = {name for name in options if isinstance(name, str) and _OF_BROKERS.fullmatch(name)}
+    return _without(options, ignored, "kafka_log does not connect to a broker and ignores these options")
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.arrow import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.shape import Column, ColumnSelection, message_column
+from tagwire.frames.record_frames import FRAME_VERSION, KEY_VERSION
 from tagwire.layout import Array, Nested
 from tagwire.limits import Limits
 from tagwire.log.errors import reject
@@ -242,8 +243,6 @@ _SOURCES: Final = {
     "metadata": ("value", _CONTROL),
 }
 """Maps each kind of message to the columns needed to decode it. Markers (`is_control`) contain no message."""
-_FRAME_VERSION: Final = 1
-_KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
 """Stands for the version of a value that is too short to contain one. Decoding rejects this version."""
 
@@ -312,7 +311,7 @@ class Payload:
         if key is None or len(key) < 2 or int.from_bytes(key[:2], signed=True) != self.message.API_KEY:
             return None, None
         if self.kind == "coordinator-key":
-            return _KEY_VERSION, data[2:]
+            return KEY_VERSION, data[2:]
         return (int.from_bytes(data[:2], signed=True), data[2:]) if len(data) > 1 else (_TOO_SHORT, b"")
 
     def _metadata(self, data: bytes) -> tuple[int | None, bytes | None]:
@@ -327,7 +326,7 @@ class Payload:
             if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)
-        if numbers[:2] != [_FRAME_VERSION, self.message.API_KEY]:
+        if numbers[:2] != [FRAME_VERSION, self.message.API_KEY]:
             return None, None
         return numbers[2], data[at:]
 

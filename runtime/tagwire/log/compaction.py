@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -33,18 +33,6 @@ from tagwire.records.format_set import AUTO, format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, movable, new_run
 
 _DIGEST: Final = 16
-
-
-class LastOfKeys(Protocol):
-    """Tells whether a record is the last one in the log that has its key."""
-
-    def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether no record with this key has a higher offset."""
-        ...
-
-    def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records and flags (see `tagwire.records.moving`), or None if native code can't read them."""
-        ...
 
 
 class KeyMap:
@@ -64,6 +52,7 @@ class KeyMap:
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
+        """Return whether no record with this key has a higher offset."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
@@ -95,6 +84,7 @@ class LastOffsets:
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
+        """Return a batch's records and flags (see `tagwire.records.moving`), or None if native code can't read them."""
         return movable(batch, self._offsets)
 
 
@@ -187,7 +177,9 @@ class Judge:
     If `explains` is true, each `Verdict` also contains the reason why each record is kept or removed.
     """
 
-    def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, explains: bool = False) -> None:
+    def __init__(
+        self, compaction: Compaction, survey: Survey, lasts: KeyMap | LastOffsets, *, explains: bool = False
+    ) -> None:
         self.compaction = compaction
         self.survey = survey
         self.lasts = lasts

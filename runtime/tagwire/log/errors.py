@@ -195,6 +195,11 @@ def is_folder(path: str | Path) -> bool:
     return S_ISDIR(_mode(path))
 
 
+def exists(path: str | Path) -> bool:
+    """Return whether a path exists. Unlike `Path.exists`, raises LogReadError if the system reports an error."""
+    return _mode(path) != 0
+
+
 def _mode(path: str | Path) -> int:
     try:
         return os.stat(path).st_mode  # noqa: PTH116 - a str or a Path

@@ -12,9 +12,10 @@ from streamed_logs import batch, segment, stream
 from written_logs import arrow_rows, failing_calls, read_rows
 
 from tagwire.log import LogPathError
+from tagwire.log.errors import exists
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import leftovers
-from tagwire_spark.files.local_files import exists, files_below, local_path, matching_paths
+from tagwire_spark.files.local_files import files_below, local_path, matching_paths
 from tagwire_spark.jobs.outputs import job_output
 from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_write.target import log_target
