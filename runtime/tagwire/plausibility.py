@@ -7,12 +7,14 @@ minimum description length (Rissanen 1978), with Elias' delta code for numbers. 
 """
 
 from collections.abc import Callable
+from functools import lru_cache, partial
+from struct import iter_unpack
 from typing import Any, Final
 from uuid import UUID
 
 from tagwire.errors import TagwireError
 from tagwire.explain.nodes import Node
-from tagwire.explain.spans import OPEN, SpanKind
+from tagwire.explain.spans import NULL, OPEN, SpanKind, Spans
 from tagwire.explain.trace import Trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
 
@@ -32,8 +34,9 @@ _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEX
 """The cost of each byte value in a bytes field. Letters and zeros cost less, because text and integers are common."""
 _BYTE_COSTS[0] = _ZERO_BYTE
 
-_ELEMENT: Final = (-1, 0)
+_ELEMENT: Final = -1
 """The key under which `_Field.children` stores the elements of an array if they have a fixed width."""
+_NO_VALUE: Final = object()
 _REMEMBERED: Final = 16
 """The maximum length in bytes of an encoded value whose cost is remembered."""
 
@@ -53,97 +56,97 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 class _Field:
     """Remembers the latest value of a field. The elements of an array share one `_Field` for each of their fields."""
 
-    __slots__ = ("children", "costs", "path", "times", "value")
+    __slots__ = ("children", "costs", "kind", "path", "times", "value")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, kind: SpanKind, path: str) -> None:
+        self.kind = kind
         self.path = path
         """The path without array indexes."""
-        self.children: dict[tuple[int, int], _Field] = {}
-        """The fields inside this one, by kind and tag."""
+        self.children: dict[Any, _Field] = {}
+        """The fields inside this one, by the number of the kind or, for entries of tagged fields, by number and tag."""
         self.costs: dict[Any, float] = {}
         """The costs of the short values that occurred so far."""
-        self.value: Any = None
+        self.value: Any = _NO_VALUE
         """The previous value, or its encoding."""
         self.times = 0
-        """The number of consecutive elements with this value."""
+        """How many times this value has been repeated."""
 
-    def child(self, kind: SpanKind, key: tuple[int, int]) -> "_Field":
-        self.children[key] = field = _Field(kind.path(self.path, None))
+    def child(self, key: Any, kind: SpanKind) -> "_Field":
+        self.children[key] = field = _Field(kind, kind.path(self.path, None))
         return field
 
-    def known_cost(self, value: Any) -> float | None:
-        """Return the cost of the next value, or None if it is not known. Repeating the previous value costs less."""
-        if value == self.value and self.times:
-            self.times += 1
-            return 1.0 / (self.times - 1)
-        self.value, self.times = value, 1
-        return self.costs.get(value)
-
-    def new_cost(self, cost: float) -> float:
-        """Return the cost of the latest value. If the value is short, remember the cost for `known_cost`."""
-        if not isinstance(self.value, bytes) or len(self.value) <= _REMEMBERED:
-            self.costs[self.value] = cost
-        return cost
+    def new_cost(self, value: Any, cost: Callable[["_Field", Any], float]) -> float:
+        """Return the cost of a value that differs from the previous one. If it is short, remember its cost."""
+        self.value, self.times = value, 0
+        known = self.costs.get(value)
+        if known is None:
+            known = cost(self, value)
+            if not isinstance(value, bytes) or len(value) <= _REMEMBERED:
+                self.costs[value] = known
+        return known
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
     """Return the cost of a header or body in bits.
 
-    A field costs less if it has the same value as in the previous array element. A `Node` is created only for a value
-    whose cost is not known yet, because a large message may have a million values.
+    A field costs less if it has the same value as in the previous array element. A value is decoded only if its cost is
+    not known yet, because a large message may have a million values.
     """
-    cost = 0.0
-    spans, data = part.spans, part.spans.data
-    field, stop = _Field(""), part.rows.stop
+    total = 0.0
+    spans, data, kinds = part.spans, part.spans.data, part.spans.kinds
+    field, stop = _Field(kinds[0], ""), part.rows.stop
     outer: list[tuple[_Field, int]] = []
+    cost = partial(_value_cost, spans, error_name, limits)
     for row, (offset, length, number, step, value, after) in zip(part.rows, spans.between(part.rows), strict=True):
         while row >= stop:
             field, stop = outer.pop()
-        kind = spans.kinds[number]
-        key = number, step if kind.is_tag else 0
-        child = field.children.get(key) or field.child(kind, key)
+        kind = kinds[number]
+        key: Any = (number, step) if kind.is_tag else number
+        child = field.children.get(key) or field.child(key, kind)
         if after != OPEN:
-            encoded = data[offset : offset + length] if kind.is_leaf else spans.odd.get(row, value)
-            known = child.known_cost(encoded)
-            if known is None:
-                known = child.new_cost(_node(Node(spans, row, field.path, data), error_name, limits))
-            cost += known
+            encoded: Any = data[offset : offset + length] if kind.is_leaf else spans.odd.get(row, value)
+            if encoded == child.value:
+                child.times += 1
+                total += 1.0 / child.times
+            else:
+                total += child.new_cost(encoded, cost)
         if after != row + 1:
             outer.append((field, stop))
             field, stop = child, len(spans) if after == OPEN else after
         elif kind.width and value > 0:
-            elements = child.children.get(_ELEMENT) or child.child(spans.element_kind(kind), _ELEMENT)
-            first = offset + length - value * kind.width
-            for index in range(value):
-                at = first + index * kind.width
-                known = elements.known_cost(data[at : at + kind.width])
-                if known is None:
-                    known = elements.new_cost(
-                        _node(Node(spans, row, field.path, data).element(index), error_name, limits)
-                    )
-                cost += known
-    return cost
+            elements = child.children.get(_ELEMENT) or child.child(_ELEMENT, spans.element_kind(kind))
+            end = offset + length
+            for (encoded,) in iter_unpack(f"{kind.width}s", data[end - value * kind.width : end]):
+                if encoded == elements.value:
+                    elements.times += 1
+                    total += 1.0 / elements.times
+                else:
+                    total += elements.new_cost(encoded, cost)
+    return total
 
 
-def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float:
-    value: Any = node.value
-    kind = node.type
-    if value is None:
+def _value_cost(spans: Spans, error_name: NameOf | None, limits: Limits | None, field: _Field, encoded: Any) -> float:
+    """Return the cost of a field's value. It is given as bytes, or as a number if it contains other fields."""
+    kind = field.kind
+    value = spans.value(kind, 0, len(encoded), encoded) if kind.is_leaf else encoded
+    if value is None or (value == NULL and not kind.is_leaf):
         return _NULL
-    if kind.startswith("tag "):
-        return _ODD if "unknown_tags" in node.path else 4.0
+    if kind.is_tag:
+        return _ODD if "unknown_tags" in field.path else 4.0
+    if kind.is_struct:
+        return 0.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # a struct's value is True
+        return 1.0 if kind.text == "bool" else 0.0
     if isinstance(value, int):
-        is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
+        is_error = kind.text == "int16" and not kind.is_indexed and field.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)
     if isinstance(value, str):
         return _string_cost(value)
     if isinstance(value, bytes):
-        return _bytes(kind, value, limits)
+        return _bytes(kind.text, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # a float
+    return 8.0 * len(encoded)  # a float
 
 
 def _error_code(value: int, name_of: NameOf) -> float:
@@ -169,6 +172,7 @@ def _string_cost(value: str) -> float:
     return _integer(len(value)) + sum(map(_character, value))
 
 
+@lru_cache(4096)
 def _character(character: str) -> float:
     if character in _NAME_CHARACTERS:
         return _NAME_CHARACTER

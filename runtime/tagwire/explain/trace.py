@@ -159,8 +159,9 @@ def trace_response(
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError, UnsupportedVersionError):  # the trace will show the error
-        version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
+    if body.FALLBACK is not None:
+        with suppress(DecodeError, UnsupportedVersionError):  # the trace will show the error
+            version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:
         session.read(_header_before(registry.response_header, len(buf)), whole=False)
