@@ -8,19 +8,24 @@ Versions of a message that decode the bytes to the same values form one candidat
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from math import log2
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.interpreter.reader import LayoutReader
+from tagwire.layout import COMPACT, INT32, Layout, StructLayout, primitive
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.plausibility import CHECKED, cost_of
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
+from tagwire.wire.types import wire_type
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
+    from tagwire.message.field_table import FieldRow
 
 
 KINDS: Final = ("request", "response", "batches", "message")
@@ -37,6 +42,7 @@ _SMALLEST_BATCH: Final = 26
 """The size in bytes of the smallest batch, which is a v0 message that has neither a key nor a value."""
 _HIGHEST_MAGIC: Final = 2
 _BEST_PARTS: Final = 3
+_INVALID: Final = -1
 _PARTS_TRIED: Final = 1 << 16
 """The maximum size in bytes of an input for which partial decodings are tried."""
 
@@ -150,6 +156,9 @@ class _Work:
         self.registry = registry
         self.data = data
         self.limits = limits
+        self.first_fields = _FirstFields(data)
+        self.starts: dict[int, int] = {}
+        """The offset of a response's body, by header version."""
         self.names = [name for name in registry.names() if registry[name].KIND != "format"]
         known = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
         self.error_name = known
@@ -222,6 +231,8 @@ class _Work:
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:
+                if not self.first_fields.fit(message, version, self.start(kind, message, version)):
+                    continue
                 value = self.decoded(kind, message, version)
             except (DecodeError, UnsupportedVersionError):
                 continue
@@ -235,6 +246,16 @@ class _Work:
             seen = self.trace(kind, message, versions[-1])
             if seen.error is None:
                 yield versions, seen
+
+    def start(self, kind: str, message: "type[Message]", version: int) -> int:
+        """Return the offset of the body. Raises DecodeError if the bytes don't begin with a header of this version."""
+        if kind == "message":
+            return 0
+        header_version = message.header_version(version)
+        if header_version not in self.starts:
+            _, start = self.registry.response_header.decode_from(self.data, header_version, limits=self.limits)
+            self.starts[header_version] = start
+        return self.starts[header_version]
 
     def decoded(self, kind: str, message: "type[Message]", version: int) -> Any:
         if kind == "message":
@@ -263,6 +284,63 @@ class _Work:
     ) -> Candidate:
         bits = prior + cost_of(seen, self.error_name, self.limits) + (_FAULT if seen.error else 0.0)
         return Candidate(kind, message, versions, [seen], bits, [*facts, *_facts(seen)])
+
+
+class _FirstFields:
+    """Reads the first fields of messages. This rejects most messages before their layouts are made, which is slow."""
+
+    def __init__(self, data: bytes) -> None:
+        self.reader = LayoutReader(Layout("", None, StructLayout("", ())), data)
+        self.read = cache(self._read)  # many messages have the same types of fields at the same offsets
+
+    def fit(self, message: "type[Message]", version: int, start: int) -> bool:
+        """Return False if the bytes from `start` can't be this message. If True, only decoding can tell."""
+        if message.OPTIONAL_FIELDS is not None:
+            return True
+        end = self.struct_end(message.FIELDS, version, start, is_flexible=version in message.FLEXIBLE_VERSIONS)
+        return end is None or end == len(self.reader.buf)
+
+    def struct_end(self, rows: "Sequence[FieldRow]", version: int, start: int, *, is_flexible: bool) -> int | None:
+        """Return the offset after a struct, _INVALID for invalid fields, or None if the end is behind further structs.
+
+        Of an array, only the count and the first element are read.
+        """
+        for row in rows:
+            if version not in row.versions or version in row.tagged:
+                continue
+            is_array = row.type.startswith("[]")
+            if row.struct is not None and not is_array:
+                return None
+            is_compact = is_flexible if row.flexible is None else version in row.flexible
+            start, count = self.read(start, "[]" if is_array else row.type, is_compact, version in row.nullable)
+            if start == _INVALID:
+                return _INVALID
+            if count:
+                inner = row.struct_version(version)
+                if row.struct is None or inner is None or row.type.startswith("[][]"):
+                    return None
+                end = self.struct_end(row.struct.FIELDS, inner, start, is_flexible=is_flexible)
+                return _INVALID if end == _INVALID else None
+        if not is_flexible:
+            return start
+        tags = self.reader.buf[start : start + 1]
+        return (None if tags > b"\0" else start + 1) if tags else _INVALID
+
+    def _read(self, start: int, type: str, is_compact: bool, is_nullable: bool) -> tuple[int, int]:
+        """Return the end of a field, or _INVALID. For an array ("[]"), return the start and number of its elements."""
+        reader = self.reader
+        reader.pos = start
+        try:
+            if type == "[]":
+                count = reader.length(COMPACT if is_compact else INT32)
+                is_valid = is_nullable if count is None else count <= reader.left
+                return reader.pos if is_valid else _INVALID, count or 0
+            wire = wire_type(type)
+            assert wire is not None, "the types of generated classes are known"
+            reader.read(primitive(wire, compact=is_compact, nullable=is_nullable), ())
+        except DecodeError:
+            return _INVALID, 0
+        return reader.pos, 0
 
 
 def _is_like_a_batch(data: bytes) -> bool:
