@@ -116,15 +116,23 @@ _FOR_EDITORS: Final = "schemaReference"
 """The kind of value of `$schema`, a key that only editors use."""
 
 
-def _strings(node: JsonNode) -> tuple[str, ...]:
+def strings(node: JsonNode) -> tuple[str, ...]:
+    """Return the strings in a list, which may also be a single string."""
     return tuple(text(item) for item in items(node))
+
+
+def read_object(node: JsonNode, keys: Mapping[str, Convert], make: Callable[..., T]) -> T:
+    """Call `make` with the values of an object's keys. Each of the keys has its converter, and may be absent."""
+    assert isinstance(node, Object), "the schema has rejected anything else"
+    given = ((key, convert, node.get(key)) for key, convert in keys.items())
+    return make(**{snake_case(key): convert(value) for key, convert, value in given if value is not None})
 
 
 _BY_KIND: Final[Mapping[str, Convert]] = {
     "entityType": text,
     "flag": boolean,
     "lengthForm": text,
-    "listeners": _strings,
+    "listeners": strings,
     "messageType": text,
     "name": text,
     "range": version_range,
@@ -132,7 +140,7 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "structName": text,
     "tag": tag_number,
     "text": text,
-    "texts": _strings,
+    "texts": strings,
     "whole": whole_number,
     "word": text,
 }

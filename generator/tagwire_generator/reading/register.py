@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tagwire.errors import SpecError
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
@@ -12,9 +13,29 @@ from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs, may_be_register
 from tagwire_generator.reading.context import Reading
-from tagwire_generator.reading.keys import BadValue, boolean, items, tag_number, text
-from tagwire_generator.syntax.parse import JsonNode, Object, parse
+from tagwire_generator.reading.keys import BadValue, Convert, boolean, items, read_object, strings, tag_number, text
+from tagwire_generator.syntax.parse import Object, parse
 from tagwire_generator.syntax.spec_schema import is_register
+
+_RANGE_KEYS: Final[Mapping[str, Convert]] = {
+    "name": text,
+    "first": tag_number,
+    "last": tag_number,
+    "reserved": boolean,
+}
+_ENTRY_KEYS: Final[Mapping[str, Convert]] = {
+    **dict.fromkeys(("name", "constant", "range", "description", "by", "url", "notes", "codec", "deprecated"), text),
+    "key": tag_number,
+    "retriable": boolean,
+}
+_KEYS: Final[Mapping[str, Convert]] = {
+    **dict.fromkeys(("name", "keys", "suffix", "about"), text),
+    "closed": boolean,
+    "names": strings,
+    "ranges": lambda node: tuple(read_object(item, _RANGE_KEYS, KeyRangeSpec) for item in items(node)),
+    "entries": lambda node: tuple(read_object(item, _ENTRY_KEYS, RegisterEntry) for item in items(node)),
+}
+"""The keys of a register, each with its converter."""
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
@@ -22,18 +43,8 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
     if reading.has_errors:
         return None  # a tree that violates the schema can't be read
     try:
-        return RegisterSpec(
-            name=_string(root, "name"),
-            keys=_string(root, "keys"),
-            suffix=_string(root, "suffix"),
-            closed=_boolean(root, "closed") or False,
-            names=tuple(text(item) for item in items(root.get("names"))),
-            about=_string(root, "about"),
-            ranges=tuple(_range(item) for item in items(root.get("ranges"))),
-            entries=tuple(_entry(item) for item in items(root.get("entries"))),
-            file=file,
-            positions=tuple((item.line, item.column) for item in items(root.get("names"))),
-        )
+        positions = tuple((item.line, item.column) for item in items(root.get("names")))
+        return read_object(root, _KEYS, partial(RegisterSpec, file=file, positions=positions))
     except BadValue as bad:
         reading.report(bad.rule, bad.node, bad.message)
     except InvalidSpec as invalid:
@@ -42,36 +53,6 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
             node = owner if violation.field is None else items(owner)[violation.field]
             reading.report(violation.rule, node, violation.message)
     return None
-
-
-def _range(node: JsonNode) -> KeyRangeSpec:
-    assert isinstance(node, Object)
-    first, last = (tag_number(node.members[key].value) for key in ("first", "last"))
-    return KeyRangeSpec(_string(node, "name"), first, last, _boolean(node, "reserved") or False)
-
-
-def _entry(node: JsonNode) -> RegisterEntry:
-    assert isinstance(node, Object)
-    strings = {
-        key: _string(node, key) for key in ("name", "constant", "range", "description", "by", "url", "notes", "codec")
-    }
-    reason = node.get("deprecated")
-    return RegisterEntry(
-        key=tag_number(node.members["key"].value),
-        retriable=_boolean(node, "retriable"),
-        deprecated=None if reason is None else text(reason),
-        **strings,
-    )
-
-
-def _string(node: Object, key: str) -> str:
-    value = node.get(key)
-    return "" if value is None else text(value)
-
-
-def _boolean(node: Object, key: str) -> bool | None:
-    value = node.get(key)
-    return None if value is None else boolean(value)
 
 
 Registers: TypeAlias = Mapping[str, RegisterSpec | None]

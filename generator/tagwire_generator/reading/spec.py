@@ -6,7 +6,7 @@
 All errors and warnings in a file are reported at once. If there are errors, the result has no message and no register.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -24,10 +24,12 @@ from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.imports import NO_SHARED_STRUCTS, ImportedStruct, SharedStructs, read_imports
 from tagwire_generator.reading.keys import (
     BadValue,
+    Convert,
     by_version,
     is_reversed,
     items,
     keys_of,
+    read_object,
     text,
     version_range,
     whole_number,
@@ -172,20 +174,8 @@ def _valid_range(node: JsonNode) -> Versions | None:
     return versions
 
 
-def _fallback(node: JsonNode) -> Fallback:
-    assert isinstance(node, Object)
-    return Fallback(whole_number(node.members["version"].value), whole_number(node.members["errorCode"].value))
-
-
-def _claims(node: JsonNode) -> tuple[Claim, ...]:
-    claims = []
-    for item in items(node):
-        assert isinstance(item, Object)
-        wording = item.get("text")
-        value, size = (whole_number(item.members[key].value) for key in ("value", "bytes"))
-        claims.append(Claim(text(item.members["field"].value), value, size, "" if wording is None else text(wording)))
-    return tuple(claims)
-
+_FALLBACK_KEYS: Final = {"version": whole_number, "errorCode": whole_number}
+_CLAIM_KEYS: Final[Mapping[str, Convert]] = {"field": text, "value": whole_number, "bytes": whole_number, "text": text}
 
 MESSAGE_KEYS: Final = keys_of(
     "message",
@@ -194,16 +184,16 @@ MESSAGE_KEYS: Final = keys_of(
         "dialect": text,
         "validVersions": _valid_range,
         "headerVersions": lambda node: by_version(node, whole_number),
-        "fallback": _fallback,
+        "fallback": lambda node: read_object(node, _FALLBACK_KEYS, Fallback),
     },
     {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
 """The keys of a message, except for `fields` and similar lists, which `reading.struct` reads."""
 
-FORMAT_KEYS: Final[Mapping[str, Callable[[JsonNode], Any]]] = {
+FORMAT_KEYS: Final[Mapping[str, Convert]] = {
     "format": text,
     "discriminator": text,
-    "claims": _claims,
+    "claims": lambda node: tuple(read_object(item, _CLAIM_KEYS, Claim) for item in items(node)),
 }
 """Converters for the keys that only record formats have. Record formats also have the keys name, type and about."""
 

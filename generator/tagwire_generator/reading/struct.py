@@ -24,6 +24,8 @@ from tagwire_generator.reading.keys import (
     is_hexadecimal,
     items,
     keys_of,
+    read_object,
+    strings,
     tag_number,
     text,
     version_range,
@@ -34,38 +36,34 @@ from tagwire_generator.syntax.parse import JsonNode, Object
 _BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
 
 
-def _group(node: JsonNode) -> BitsSpec:
-    assert isinstance(node, Object)
-    value = node.members["bits"].value
-    found = _BITS.fullmatch(text(value).strip())
+def _bits(node: JsonNode) -> tuple[int, int]:
+    """Return the first and the last bit of a group, which is written as 4 or 0-2."""
+    found = _BITS.fullmatch(text(node).strip())
     if found is None:
         message = (
-            f"{text(value)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
+            f"{text(node)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
         )
-        raise BadValue("TW005", value, message)
-    low = int(found[1])
-    about = node.get("about")
-    return BitsSpec(
-        name=text(node.members["name"].value),
-        low=low,
-        high=low if found[2] is None else int(found[2]),
-        values=tuple(text(value) for value in items(node.get("values"))),
-        about="" if about is None else text(about),
-    )
+        raise BadValue("TW005", node, message)
+    return int(found[1]), int(found[2] or found[1])
 
 
-def _when(node: JsonNode) -> When:
-    assert isinstance(node, Object)
-    field, _, bits = text(node.members["field"].value).partition(".")
-    equals = node.get("equals")
-    return When(field, bits, 1 if equals is None else whole_number(equals))
+_BITS_KEYS: Final[Mapping[str, Convert]] = {"name": text, "bits": _bits, "values": strings, "about": text}
+
+
+def _group(*, name: str, bits: tuple[int, int], values: tuple[str, ...] = (), about: str = "") -> BitsSpec:
+    return BitsSpec(name, *bits, values, about)
+
+
+def _when(*, field: str, equals: int = 1) -> When:
+    name, _, bits = field.partition(".")
+    return When(name, bits, equals)
 
 
 _OWN: Final[Mapping[str, Convert]] = {
     "type": lambda node: FieldType.parse(text(node)),
     "recordFormats": lambda node: by_version(node, text),
-    "bits": lambda node: tuple(map(_group, items(node))),
-    "when": _when,
+    "bits": lambda node: tuple(read_object(item, _BITS_KEYS, _group) for item in items(node)),
+    "when": lambda node: read_object(node, {"field": text, "equals": whole_number}, _when),
 }
 """Converters of the keys whose kind of value in the schema does not determine the converter."""
 
