@@ -9,14 +9,16 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import parent_process
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import SpecError
+from tagwire_generator.model import MessageSummary
+from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.problems import Problem, without_repeats
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history
@@ -61,9 +63,7 @@ class _Task:
     """A spec to read, validate and render. Tasks can be sent to other processes."""
 
     key: str
-    data: bytes
-    source: str
-    component: str
+    spec: SpecData
     package: str
     options: SpecOptions
     templates: Path
@@ -99,13 +99,15 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
+    registers = [each for each in summaries if each["kind"] == "register"]
+    messages = [MessageSummary.from_dict(each) for each in summaries if each["kind"] != "register"]
     # If a spec can't be read, skip the rules for the whole folder: they would report the spec's message as missing.
     if len(summaries) == len(tasks):
-        problems += _directory_problems(summaries, spec_set.options)
+        problems += check_set(messages, spec_set.options, registers)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
-        package_entry = _package_entry(spec_set, environment, summaries, cache)
-        sources = [task.source for task in tasks]
+        package_entry = _package_entry(spec_set, environment, messages, [each["name"] for each in registers], cache)
+        sources = [task.spec.file for task in tasks]
         package = GeneratedPackage(_merge([*zip(sources, entries, strict=True), ("", package_entry)]), tuple(problems))
     if cache:
         cache.prune()
@@ -124,7 +126,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
         needs = [*registers, *(part for each in imported for part in (each.file, each.data))]
         key = key_of(environment, spec.file, spec.component, spec.data, *sorted(headers), *needs)
         set_words = spec_set.package, spec_set.options, spec_set.templates, spec_set.formatter
-        tasks.append(_Task(key, spec.data, spec.file, spec.component, *set_words, registers, shared, headers))
+        tasks.append(_Task(key, spec, *set_words, registers, shared, headers))
     return tasks
 
 
@@ -166,21 +168,16 @@ def _end_with_parent() -> None:
 
 def _make(task: _Task) -> CacheEntry:
     """Read, validate and render a spec. For a spec with errors, the result has no files and no summary."""
-    from tagwire_generator.reading.register import registers_among
-    from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import Printer, render_message, render_register
 
-    registers = registers_among(task.registers)
-    shared = _shared_structs(task.shared, task.options, task.registers)
-    printer = Printer(task.templates, task.formatter)
-    known: dict[str, Any] = {"file": task.source, "component": task.component, "options": task.options}
-    result = read_data(task.data, **known, registers=registers, shared=shared)
+    printer, source = Printer(task.templates, task.formatter), task.spec.file
+    result = _shared_structs(task.shared, task.options, task.registers).read_spec(task.spec)
     if result.register is not None:
-        files = render_register(result.register, printer, task.source)
+        files = render_register(result.register, printer, source)
         return CacheEntry(files, result.register.summary(), result.problems)
     if result.message is None:
         return CacheEntry({}, {}, result.problems)
-    files = render_message(result.message, task.package, task.options, printer, task.source, task.headers)
+    files = render_message(result.message, task.package, task.options, printer, source, task.headers)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 
@@ -193,33 +190,22 @@ def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers
     return SharedStructs(specs, options, registers_among(registers))
 
 
-def _is_register(summary: dict[str, Any]) -> bool:
-    return bool(summary["kind"] == "register")
-
-
-def _directory_problems(summaries: Sequence[dict[str, Any]], options: SpecOptions) -> tuple[Problem, ...]:
-    from tagwire_generator.model import MessageSummary
-    from tagwire_generator.model.spec_set_rules import check_set
-
-    messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
-    return check_set(messages, options, [summary for summary in summaries if _is_register(summary)])
-
-
 def _package_entry(
-    spec_set: SpecSet, environment: str, summaries: Sequence[dict[str, Any]], cache: Cache | None
+    spec_set: SpecSet,
+    environment: str,
+    messages: Sequence[MessageSummary],
+    registers: Sequence[str],
+    cache: Cache | None,
 ) -> CacheEntry:
     history_path = spec_set.specs / HISTORY_FILE
     history = history_path.read_bytes() if history_path.is_file() else b""
-    # Leave `numbers` and `named` out of the cache key: the package's own modules don't depend on them.
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]
-    key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
+    # Leave `numbers` out of the cache key: the package's own modules don't depend on them.
+    facts = [replace(each, numbers=()).as_dict() for each in messages]
+    key = key_of(environment, "package", json.dumps([facts, registers]), history)
     if cache and (entry := cache.get(key)):
         return entry
-    from tagwire_generator.model import MessageSummary
     from tagwire_generator.views.render import Printer, render_package
 
-    messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
-    registers = [summary["name"] for summary in summaries if _is_register(summary)]
     releases = read_history(history_path) if history else None
     printer = Printer(spec_set.templates, spec_set.formatter)
     files = render_package(messages, registers, spec_set.package, printer, releases)

@@ -32,7 +32,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     make = pipeline._make
 
     def recorded(task: pipeline._Task) -> CacheEntry:
-        names.append(task.source)
+        names.append(task.spec.file)
         return make(task)
 
     monkeypatch.setattr(pipeline, "_make", recorded)
@@ -136,7 +136,7 @@ def test_no_module_is_made_twice(spec_set: SpecSet, monkeypatch: pytest.MonkeyPa
     # Even if the spec rules miss a name clash, generation must not overwrite a file.
     make = pipeline._make
     paths = {"message_specs/PingRequest.json": path, "message_specs/PingResponse.json": other}
-    monkeypatch.setattr(pipeline, "_make", lambda task: replace(make(task), files={paths[task.source]: ""}))
+    monkeypatch.setattr(pipeline, "_make", lambda task: replace(make(task), files={paths[task.spec.file]: ""}))
     with pytest.raises(SpecError, match=r"both generate (same|Same|__init__)\.py"):
         generate(spec_set, use_cache=False)
 

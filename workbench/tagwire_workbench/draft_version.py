@@ -29,7 +29,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.output import contents_of, has_text, write_all
 from tagwire_generator.project.spec_files import find_specs, spec_data
 from tagwire_generator.reading.imports import SharedStructs
-from tagwire_generator.reading.spec import read_data, read_spec
+from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, parsed_form
 from tagwire_workbench.draft_spec import (
     cut_to_plain,
@@ -199,7 +199,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
     specs = [(file.path, spec_data(file)) for file in find_specs(folder)]
     shared = SharedStructs([data for _, data in specs], options)
     for path, data in specs:
-        result = read_data(data.data, file=data.file, component=data.component, options=options, shared=shared)
+        result = shared.read_spec(data)
         problems += result.problems
         if result.message is not None:
             if result.message.imports or result.message.kind == "struct":

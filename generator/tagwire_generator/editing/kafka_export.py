@@ -19,7 +19,7 @@ from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs, without_imports
 from tagwire_generator.reading.keys import items, text
 from tagwire_generator.reading.register import Registers, registers_among
-from tagwire_generator.reading.spec import ReadResult, read_data, read_spec
+from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, parsed_form
 from tagwire_generator.syntax.parse import Object, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
@@ -84,8 +84,7 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
     exported: list[Exported] = []
     problems: list[Problem] = []
     for spec in specs:
-        known: dict[str, Any] = {"file": spec.file, "component": spec.component, "options": options}
-        result = read_data(spec.data, **known, registers=registers, shared=shared)
+        result = shared.read_spec(spec)
         problems += [each for each in result.problems if each.severity == "error"]
         if not result.has_errors:
             exported.append(_exported(spec, result, shared, registers))

@@ -8,7 +8,6 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from tagwire.errors import SpecError
 from tagwire_generator.model import MessageSpec
@@ -26,7 +25,7 @@ from tagwire_generator.project.spec_files import (
 from tagwire_generator.project.work_tree import GitError, run_git
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.register import Registers, registers_among
-from tagwire_generator.reading.spec import ReadResult, read_data
+from tagwire_generator.reading.spec import ReadResult
 
 __all__ = [
     "GitError",
@@ -100,9 +99,7 @@ class SpecReader:
         result = self._known.get(key)
         # Errors contain the file name, but the cache key doesn't. So don't reuse the result of an invalid spec.
         if result is None or result.message is None:
-            known: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
-            result = read_data(each.data, **known, registers=registers, shared=shared)
-            self._known[key] = result
+            result = self._known[key] = shared.read_spec(each)
         return result
 
 

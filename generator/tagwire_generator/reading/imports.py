@@ -144,21 +144,16 @@ class SharedStructs:
 
     def read(self, name: str) -> "ReadResult":
         """Read a shared struct, which must not import itself. Raises KeyError if there is no such struct."""
+        if name not in self._read:
+            self._read[name] = self.read_spec(self._by_name[name].spec)
+        return self._read[name]
+
+    def read_spec(self, spec: SpecData) -> "ReadResult":
+        """Read a spec of the set, with the set's options and registers. Never raises an error."""
         from tagwire_generator.reading.spec import read_data
 
-        result = self._read.get(name)
-        if result is None:
-            spec = self._by_name[name].spec
-            result = read_data(
-                spec.data,
-                file=spec.file,
-                component=spec.component,
-                options=self._options,
-                registers=self._registers,
-                shared=self,
-            )
-            self._read[name] = result
-        return result
+        known: dict[str, Any] = {"options": self._options, "registers": self._registers, "shared": self}
+        return read_data(spec.data, file=spec.file, component=spec.component, **known)
 
     def is_circular(self, name: str) -> bool:
         """Return whether the imports that begin at a shared struct contain a cycle."""
