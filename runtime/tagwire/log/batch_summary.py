@@ -6,6 +6,7 @@ summarized in parallel, even in different processes; `go_on` then joins the summ
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tagwire.limits import Limits
@@ -19,20 +20,16 @@ if TYPE_CHECKING:
     from tagwire.log.compaction import Compaction
 
 
+@dataclass(slots=True)
 class Producer:
     """The part of a broker's producer state that compaction needs: the epoch, and the last batch."""
 
-    __slots__ = ("epoch", "is_steady", "last_data_offset", "last_timestamp")
-
-    def __init__(
-        self, epoch: int = -1, last_data_offset: int | None = None, last_timestamp: int = -1, is_steady: bool = True
-    ) -> None:
-        self.epoch = epoch
-        self.last_data_offset = last_data_offset
-        """The offset of the last data batch; None without one, or if a marker has raised the epoch since that batch."""
-        self.last_timestamp = last_timestamp
-        self.is_steady = is_steady
-        """Whether all batches so far have the same epoch."""
+    epoch: int = -1
+    last_data_offset: int | None = None
+    """The offset of the last data batch; None without one, or if a marker has raised the epoch since that batch."""
+    last_timestamp: int = -1
+    is_steady: bool = True
+    """Whether all batches so far have the same epoch."""
 
     def see(self, epoch: int, timestamp: int, data_offset: int | None) -> None:
         if epoch != self.epoch:

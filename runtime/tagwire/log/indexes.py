@@ -89,9 +89,14 @@ class _Index:
     def __len__(self) -> int:
         return self._count
 
-    def raw(self, index: int) -> tuple[int, ...]:
-        """Return the values of an entry. `index` works as for lists. Raises IndexError if it is out of range."""
-        return self.LAYOUT.unpack_from(self._data, self.at(range(self._count)[index]))
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        return self._entry(*self.LAYOUT.unpack_from(self._data, self.at(range(self._count)[index])))
+
+    def _entry(self, first: int, second: int) -> Any:
+        """Return the entry with these values."""
+        raise NotImplementedError
 
     def not_ascending(self) -> Iterator[int]:
         before: tuple[int, ...] = ()
@@ -117,11 +122,8 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
     def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
         return before[0] < entry[0] and before[1] < entry[1]
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        offset, position = self.raw(index)
-        return OffsetEntry(self.base_offset + offset, position)
+    def _entry(self, first: int, second: int) -> OffsetEntry:
+        return OffsetEntry(self.base_offset + first, second)
 
     def position(self, offset: int) -> int:
         """Return a position at which a reader can start to find the batch that contains `offset`.
@@ -141,11 +143,8 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
     def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
         return before[0] < entry[0] and before[1] <= entry[1]
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        timestamp, offset = self.raw(index)
-        return TimeEntry(timestamp, self.base_offset + offset)
+    def _entry(self, first: int, second: int) -> TimeEntry:
+        return TimeEntry(first, self.base_offset + second)
 
     def offset(self, timestamp: int) -> int:
         """Return an offset at which a reader can start to find all records whose timestamp is `timestamp` or later."""
