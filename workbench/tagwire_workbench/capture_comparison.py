@@ -3,19 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
+from tagwire.frames.registry import Registry
 from tagwire.layout import fresh
+from tagwire.message.field_table import FieldRow
 from tagwire.message.struct_class import Struct, same
 from tagwire.sensitive import hides
 from tagwire.text_format import shown
-
-if TYPE_CHECKING:
-    from tagwire.captures import CapturedFrame
-    from tagwire.frames.registry import Registry
-    from tagwire.message.field_table import FieldRow
-
 
 _FEW: Final = 16
 """Maximum number of different values per field to compare."""
@@ -25,7 +22,7 @@ _FEW: Final = 16
 class FieldUsage:
     """How often a field of a message is set in a capture, and to which values."""
 
-    row: "FieldRow"
+    row: FieldRow
     default: Any
     used: int = 0
     """Number of messages or elements with a non-default value."""
@@ -58,7 +55,7 @@ class FieldUsage:
 class CaptureUsage:
     """The messages, versions, fields and values that a capture uses."""
 
-    def __init__(self, registry: "Registry", lines: "Iterable[CapturedFrame]") -> None:
+    def __init__(self, registry: Registry, lines: Iterable[CapturedFrame]) -> None:
         """Collect the messages, versions, fields and values in the frames. Raises CaptureError for an invalid line."""
         self.frames = 0
         self.unreadable: Counter[str] = Counter()
@@ -72,7 +69,7 @@ class CaptureUsage:
             self.frames += 1
             self._add(line)
 
-    def _add(self, line: "CapturedFrame") -> None:
+    def _add(self, line: CapturedFrame) -> None:
         kind = "request" if line.is_request else "response"
         unpaired = "gap" if line.gap else kind if line.is_request else "response without a captured request"
         name = f"{kind} of API {line.api[0]}" if line.api else unpaired

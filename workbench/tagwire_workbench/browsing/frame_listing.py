@@ -4,10 +4,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tagwire.errors import TagwireError
+from tagwire.frames.frame_headers import Frame
 from tagwire.frames.message_index import UnknownMessageError
+from tagwire.message import Message
 from tagwire.records.message_records import decode_records, has_records_field
 from tagwire.sensitive import hides
 from tagwire.text_format import printable
@@ -16,10 +18,6 @@ from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, num
 from tagwire_workbench.browsing.frame_files import FrameFile
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
 from tagwire_workbench.browsing.listing import ExplainedEntry, ListColumn, Listing, Test, searched_bytes_of
-
-if TYPE_CHECKING:
-    from tagwire.frames.frame_headers import Frame
-    from tagwire.message import Message
 
 _DIRECTIONS: Final = {"req": 0, "request": 0, "resp": 1, "response": 1}
 _WORDS: Final = ("req", "resp", "!")
@@ -132,14 +130,14 @@ class FrameListing(Listing):
             return ""
         return explain_captured(settings, frame).failure
 
-    def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
+    def _decoded(self, entry: int, data: bytes) -> Frame[Any, Any]:
         table, settings = self.table, self.settings
         if table.kinds[entry] == REQUEST:
             return settings.registry.decode_request(data, strict=settings.strict, limits=settings.limits)
         api = table.keys[entry], table.versions[entry]
         return settings.registry.decode_response(data, *api, strict=settings.strict, limits=settings.limits)
 
-    def _opens_records(self, message: "type[Message]") -> bool:
+    def _opens_records(self, message: type[Message]) -> bool:
         return self.settings.opens_records and _has_records_field(message)  # type: ignore[arg-type]  # classes are hashable
 
     def test_of(self, term: Term) -> Test:
@@ -191,7 +189,7 @@ class FrameListing(Listing):
             return None
         return _decompressed_records(self.settings, found.message, found.version)
 
-    def _message(self, entry: int) -> "type[Message] | None":
+    def _message(self, entry: int) -> type[Message] | None:
         kind = "request" if self.table.kinds[entry] == REQUEST else "response"
         try:
             return self.settings.registry.find(kind, self.table.keys[entry])
@@ -240,7 +238,7 @@ _has_records_field = cache(has_records_field)  # called for each frame
 
 
 @cache
-def _has_secrets(message: "type[Message]") -> bool:
+def _has_secrets(message: type[Message]) -> bool:
     from tagwire.message.field_table import layout_of
 
     return any(layout_of(message, version).root.has_sensitive for version in message.VERSIONS)

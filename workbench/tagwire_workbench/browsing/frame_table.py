@@ -1,12 +1,10 @@
 """The properties of frames, in columns of numbers. A frame takes about 40 bytes, so a million frames fit in memory."""
 
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tagwire.frames.pairing import Pairing
-
-if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
+from tagwire.frames.registry import Registry
 
 REQUEST: Final = 0
 RESPONSE: Final = 1
@@ -36,7 +34,7 @@ class Names:
 class FrameTable:
     """A table of the properties of frames. Each frame has a row."""
 
-    def __init__(self, registry: "Registry") -> None:
+    def __init__(self, registry: Registry) -> None:
         self.pairing = Pairing[int](registry, limit=_WAITING)
         self.has_ids = self.pairing.has_ids
         """Whether frames have correlation IDs. Without them, responses are paired with requests in order."""

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from tagwire.frames.registry import Registry
 from tagwire.message.base import Message
 from tagwire_workbench.fuzzing.corpus import BOUNDS, seeds
 from tagwire_workbench.fuzzing.framing import FramingError, FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.input_parts import InputPart, Patch, parts_of
 from tagwire_workbench.fuzzing.rule_breaks import DIALECT_RULES, RULES, ExpectedError, rule_break
 from tagwire_workbench.fuzzing.valid_edits import valid_edit
-
-if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
 
 __all__ = ["DIALECT_RULES", "RULES", "ExpectedError", "FramingError", "InputFraming", "Mutation", "Mutator"]
 

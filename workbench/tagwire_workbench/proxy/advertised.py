@@ -8,21 +8,19 @@ have, because it couldn't rewrite the addresses in them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tagwire.frames.frame_selection import ResponseSelection
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.negotiation import announcement_of
+from tagwire.frames.registry import Registry
+from tagwire.message.base import Message
+from tagwire.message.struct_class import Struct
 from tagwire.selection.selection import DROP
 from tagwire.versions import Versions
 
-if TYPE_CHECKING:
-    from tagwire.frames.frame_selection import ResponseSelection
-    from tagwire.frames.registry import Registry
-    from tagwire.message.base import Message
-    from tagwire.message.struct_class import Struct
-
-    Moved = Callable[[str, int], tuple[str, int]]
-    """Maps the address of an advertised server to the address that clients use instead."""
+Moved = Callable[[str, int], tuple[str, int]]
+"""Maps the address of an advertised server to the address that clients use instead."""
 
 _PORTS: Final = range(1, 1 << 16)
 _INTEGERS: Final = ("uint16", "int32", "uint32", "int64")

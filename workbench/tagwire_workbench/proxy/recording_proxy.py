@@ -11,20 +11,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tagwire.addresses import LOOPBACK, Address
 from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import names_request
 from tagwire.frames.pairing import Pairing
+from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
-from tagwire_workbench.proxy.advertised import Advertised
+from tagwire_workbench.proxy.advertised import Advertised, Moved
 from tagwire_workbench.proxy.capture_file import ProxyError, RecordedFrame
 from tagwire_workbench.proxy.passing import PREFIX_SIZE, Begun, Budget, Bytes, Passing
-
-if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
-    from tagwire_workbench.proxy.advertised import Moved
 
 _MOST_HELD: Final = 1 << 28
 _PROBLEMS_KEPT: Final = 1_000

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.registry import Registry
+from tagwire.message import Message
 from tagwire.message.struct_class import same
 from tagwire.records import read_batches
 from tagwire.selection.paths import NoPathError, SelectionError
@@ -14,10 +16,6 @@ from tagwire.testing.peer.journal import FieldDifference, differences
 from tagwire.text_format import a_kind, shown
 from tagwire_workbench.proxy.advertised import address_structs
 from tagwire_workbench.replaying.id_mapping import IdMapping, by_key
-
-if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
-    from tagwire.message import Message
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
 """Fields that are never compared, because they depend on a server's load or metadata log."""
@@ -34,7 +32,7 @@ class _Path(NamedTuple):
 class Ignored:
     """The paths of fields that may differ from the recorded response, such as `MetadataResponse.cluster_id`."""
 
-    def __init__(self, registry: "Registry", paths: Iterable[str], responses: Collection["type[Message]"]) -> None:
+    def __init__(self, registry: Registry, paths: Iterable[str], responses: Collection[type[Message]]) -> None:
         """Parse `paths`, the paths of fields to ignore. Raises SelectionError for a path that no response has.
 
         Hosts and ports of brokers are always ignored.
@@ -57,7 +55,7 @@ class Ignored:
         )
 
 
-def _parsed(registry: "Registry", text: str, responses: Collection["type[Message]"]) -> _Path:
+def _parsed(registry: Registry, text: str, responses: Collection[type[Message]]) -> _Path:
     name, dot, rest = text.partition(".")
     if dot and name in registry:
         cls = registry[name]
@@ -80,7 +78,7 @@ def _parsed(registry: "Registry", text: str, responses: Collection["type[Message
     return _Path("", text)
 
 
-def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
+def _check(registry: Registry, cls: type[Message], path: str) -> None:
     if path.startswith(_HEADER):
         cls, path = registry.response_header, path.removeprefix(_HEADER)
     holder, _, last = path.rpartition(".")
@@ -90,7 +88,7 @@ def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
         select(cls, holder)
 
 
-def response_name(registry: "Registry", api_key: int) -> str:
+def response_name(registry: Registry, api_key: int) -> str:
     """Return the name of the response to an API, or "API" and the key if the package doesn't have the API."""
     try:
         return registry.response(api_key).NAME
@@ -99,7 +97,7 @@ def response_name(registry: "Registry", api_key: int) -> str:
 
 
 def answer_differences(
-    registry: "Registry",
+    registry: Registry,
     api_key: int,
     version: int,
     recorded: bytes,
@@ -146,7 +144,7 @@ def _without_time(data: bytes) -> list[bytes]:
     ]
 
 
-def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
+def is_worth_a_retry(registry: Registry, api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
     """Return whether all errors in the received response are retriable.
 
     Returns False if it has no errors, or if the recorded response also has only retriable errors.

@@ -6,16 +6,14 @@ responses. Epochs are mapped in the same way. `by_key` finds the elements of two
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from tagwire.errors import TagwireError
+from tagwire.frames.registry import Registry
+from tagwire.message.field_table import FieldRow
 from tagwire.message.struct_class import Struct
 from tagwire.testing.peer.journal import MISSING, by_position
-
-if TYPE_CHECKING:
-    from tagwire.frames.registry import Registry
-    from tagwire.message.field_table import FieldRow
 
 _IDS: Final = {
     "client_instance_id": "client",
@@ -68,7 +66,7 @@ _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
 class IdMapping:
     """Maps recorded IDs and epochs to those that the target server assigned."""
 
-    def __init__(self, registry: "Registry") -> None:
+    def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._ids: dict[tuple[str, Any], Any] = {}
         self._taken: set[tuple[str, Any]] = set()
@@ -133,7 +131,7 @@ class IdMapping:
             self._taken.add((kind, other))
             self._is_needed |= one != other
 
-    def _learn_epoch(self, row: "FieldRow", recorded: Struct, received: Struct) -> None:
+    def _learn_epoch(self, row: FieldRow, recorded: Struct, received: Struct) -> None:
         kind = _EPOCHS[row.name]
         one, other = _id_of(kind, recorded), _id_of(kind, received)
         if one is None or self._ids.get((kind, one)) != other:
@@ -143,7 +141,7 @@ class IdMapping:
             self._epochs.setdefault((kind, one, before), after)
             self._is_needed |= before != after
 
-    def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
+    def _value(self, row: FieldRow, value: Any, holder: Struct) -> Any:
         """Return a field's recorded value with its IDs and epochs replaced by the target server's."""
         if row.name in _IDS and _are_ids(value):
             return self._ids.get((_IDS[row.name], value), value)
@@ -189,7 +187,7 @@ def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple
     )
 
 
-def _is_id(row: "FieldRow", value: object) -> bool:
+def _is_id(row: FieldRow, value: object) -> bool:
     """Return whether a field's value is an ID, and not a default such as -1, which means "none"."""
     return row.name in _IDS and _are_ids(value) and value != row.default
 

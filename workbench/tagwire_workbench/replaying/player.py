@@ -8,18 +8,16 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from tagwire.addresses import Address
 from tagwire.blocking_connection import reason_of
 from tagwire.captures import CapturedFrame, CaptureError
 from tagwire.connection import pauses
 from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
+from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
-
-if TYPE_CHECKING:
-    from tagwire.addresses import Address
-    from tagwire.frames.registry import Registry
 
 # Requests keep their recorded order across connections. Otherwise, the player could wait forever for a response that
 # the server sends only after another client's request.
@@ -52,7 +50,7 @@ class RecordedEvent(NamedTuple):
 
 
 def steps(
-    registry: "Registry", frames: Iterable[CapturedFrame], name: str, left_out: Callable[[CapturedFrame], object]
+    registry: Registry, frames: Iterable[CapturedFrame], name: str, left_out: Callable[[CapturedFrame], object]
 ) -> Iterator[RecordedEvent]:
     """Yield the recorded frames and closed connections of a capture, as the steps to replay.
 
@@ -102,7 +100,7 @@ class ReplayedAnswer(NamedTuple):
 
 async def play(
     steps: Sequence[RecordedEvent],
-    server: "Address",
+    server: Address,
     timeout: float,
     sent: Callable[[bytes], bytes] = bytes,
     *,
@@ -150,7 +148,7 @@ async def play(
             await connection.close()
 
 
-async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _opened(server: Address, timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
         return await asyncio.wait_for(asyncio.open_connection(*server), timeout)
     except TimeoutError:
