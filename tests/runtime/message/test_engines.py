@@ -1,5 +1,6 @@
 import gc
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -104,6 +105,33 @@ def test_unknown_versions(version: Any) -> None:
     for call in (lambda: cls().encode(version), lambda: cls().encoded_size(version), lambda: cls.decode(b"", version)):
         with pytest.raises(tagwire.UnsupportedVersionError if isinstance(version, int) else Exception):
             call()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (name, value)
+        for name in ("error_code", "leader_id")
+        for value in (-(2**15), 2**15, 2**31 - 1, 2**31, 2**63, "x", None)
+    ]
+    + [("replica_nodes", value) for value in ((), (4, 5), (7,) * 300, (2**31 - 1,), (2**31,), [1, 2], None)],
+    ids=lambda value: str(value)[:12],
+)
+@pytest.mark.parametrize("index", range(3))
+def test_one_unusual_value_among_many_structs(index: int, name: str, value: Any) -> None:
+    partition = messages.metadata_response.MetadataResponsePartition
+    partitions = [partition(replica_nodes=(1, 2, 3), isr_nodes=(1, 2, 3)) for _ in range(3)]
+    setattr(partitions[index], name, value)
+    message = messages.MetadataResponse(
+        topics=[messages.metadata_response.MetadataResponseTopic(partitions=partitions)]
+    )
+    try:
+        size = len(message.encode(12))
+    except tagwire.EncodeError as fault:
+        with pytest.raises(tagwire.EncodeError, match=f"^{re.escape(str(fault))}$"):
+            message.encoded_size(12)
+    else:
+        assert message.encoded_size(12) == size
 
 
 def test_subclasses_have_their_own_methods() -> None:

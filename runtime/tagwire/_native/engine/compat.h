@@ -101,16 +101,22 @@ static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { retur
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Return whether a value is an exact int (not of a subclass) with a single internal digit. Such an int fits in 32 bits.
+/* Store an exact int (not of a subclass) with a single internal digit in `*x`, and return 1. Such an int fits in 32 bits.
  * Always return 0 for the limited API, which does not expose the number of digits. */
-static inline int tw_is_short_int(PyObject *value)
+static inline int tw_short_int(PyObject *value, int64_t *x)
 {
 #if defined(Py_LIMITED_API)
-    return (void)value, 0;
+    return (void)value, (void)x, 0;
 #elif PY_VERSION_HEX >= 0x030C0000
-    return PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value);
+    if (TW_UNLIKELY(!PyLong_CheckExact(value) || !PyUnstable_Long_IsCompact((PyLongObject *)value)))
+        return 0;
+    *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
+    return 1;
 #else
-    return PyLong_CheckExact(value) && (size_t)(Py_SIZE(value) + 1) <= 2;
+    if (TW_UNLIKELY(!PyLong_CheckExact(value) || (size_t)(Py_SIZE(value) + 1) > 2))
+        return 0;
+    *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
+    return 1;
 #endif
 }
 
@@ -119,17 +125,14 @@ static inline int tw_is_short_int(PyObject *value)
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     int overflow;
+    if (TW_LIKELY(tw_short_int(value, x)))
+        return 1;
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
         return 0;
-/* Fast paths for ints with one internal digit and, before CPython 3.14, two digits, such as timestamps. Later
- * releases don't document how an int stores its digits. */
-#if defined(Py_LIMITED_API)
-#elif PY_VERSION_HEX >= 0x030C0000
-    if (TW_LIKELY(PyUnstable_Long_IsCompact((PyLongObject *)value))) {
-        *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
-        return 1;
-    }
-#  if PY_VERSION_HEX < 0x030E0000 && PYLONG_BITS_IN_DIGIT == 30
+/* A fast path for ints with two internal digits, such as timestamps, before CPython 3.14. Later releases don't document
+ * how an int stores its digits. */
+#if defined(Py_LIMITED_API) || PYLONG_BITS_IN_DIGIT != 30
+#elif PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
     if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
         const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -137,13 +140,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
             *x = -*x;
         return 1;
     }
-#  endif
-#else
-    if (TW_LIKELY((size_t)(Py_SIZE(value) + 1) <= 2)) {
-        *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
-        return 1;
-    }
-#  if PYLONG_BITS_IN_DIGIT == 30
+#elif PY_VERSION_HEX < 0x030C0000
     if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
         const digit *digits = ((PyLongObject *)value)->ob_digit;
         *x = (int64_t)digits[1] << 30 | digits[0];
@@ -151,10 +148,15 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
             *x = -*x;
         return 1;
     }
-#  endif
 #endif
     *x = PyLong_AsLongLongAndOverflow(value, &overflow);
     return !overflow;
+}
+
+/* Like tw_exact_int, but return 0 also for ints that need more than 32 bits. */
+static inline int tw_exact_int32(PyObject *value, int64_t *x)
+{
+    return TW_LIKELY(tw_short_int(value, x)) || (tw_exact_int(value, x) && *x == (int32_t)*x);
 }
 
 /* Look up an attribute in a class and its bases. Return a new reference: to the attribute, or to None if the class does

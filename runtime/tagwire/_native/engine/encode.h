@@ -60,12 +60,16 @@ static inline const tw_field *tw_put_ints(const tw_field *f, const tw_field *end
     do {
         TW_HELD PyObject *value = tw_slot(object, f->slot);
         int64_t x;
-        if (TW_UNLIKELY(value == NULL || !tw_exact_int(value, &x)))
+        if (TW_UNLIKELY(value == NULL))
             break;
-        if (f->kind == TW_INT32 && x == (int32_t)x) {
+        if (f->kind == TW_INT32) {
+            if (TW_UNLIKELY(!tw_exact_int32(value, &x)))
+                break;
             tw_put32(p, (uint32_t)x);
             p += 4;
-        } else if (f->kind == TW_INT16 && x == (int16_t)x) {
+        } else if (TW_UNLIKELY(!tw_exact_int(value, &x)))
+            break;
+        else if (f->kind == TW_INT16 && x == (int16_t)x) {
             tw_put16(p, (uint16_t)x);
             p += 2;
         } else if (f->kind == TW_INT64) {
@@ -92,7 +96,7 @@ static int tw_put_int32s(const tw_field *f, PyObject *tuple, tw_writer *w)
         return -1;
     for (Py_ssize_t index = 0; index < count; index++, p += 4) {
         int64_t x;
-        if (TW_UNLIKELY(!tw_exact_int(TW_TUPLE_GET(tuple, index), &x) || x != (int32_t)x))
+        if (TW_UNLIKELY(!tw_exact_int32(TW_TUPLE_GET(tuple, index), &x)))
             return 0;
         tw_put32(p, (uint32_t)x);
     }

@@ -42,15 +42,11 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Return whether a value is valid for an int16, int32 or int64. `value` may be NULL. */
+/* Return whether a value is valid for an int16, int32 or int64. */
 static inline int tw_is_int(int kind, PyObject *value)
 {
     int64_t x;
-    if (TW_UNLIKELY(value == NULL))
-        return 0;
-    if (TW_LIKELY(kind != TW_INT16) && TW_LIKELY(tw_is_short_int(value)))
-        return 1;
-    return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
+    return kind == TW_INT32 ? tw_exact_int32(value, &x) : tw_exact_int(value, &x) && (kind == TW_INT64 || x == (int16_t)x);
 }
 
 /* Return how many bytes an int32 array adds to `looks_width`, which already includes the shortest count prefix. Return
@@ -71,7 +67,7 @@ static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
 {
     if (f->kind == TW_INT16 || f->kind == TW_INT32 || f->kind == TW_INT64)
-        return TW_LOOK_INT;
+        return f->kind == TW_INT16 ? TW_LOOK_INT16 : TW_LOOK_INT;
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
@@ -88,10 +84,11 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
             looks->slot = f->slot;
             looks++->item = f;
             if (kind != TW_LOOK_CLOSELY)
-                s->looks_width += kind == TW_LOOK_INT ? tw_width[f->kind] : tw_short_width(f->length);
+                s->looks_width += kind == TW_LOOK_INT32S ? tw_short_width(f->length) : tw_width[f->kind];
         }
         s->looks_end[kind] = looks;
     }
+    s->looks_all = !s->missing_count && !s->tagged_count && s->looks_end[TW_LOOK_INT32S] == looks;
     if (s->section != TW_OPTIONAL_BUFFER && s->length == TW_NO_LENGTH)
         s->measured = s->factory.cls;
 }
@@ -118,12 +115,96 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
+/* The previous short int32 array, which a later field may share, and its size without the shortest count prefix. */
+typedef struct {
+    PyObject *tuple;
+    int64_t size;
+} tw_last;
+
+/* Return the size of the fields of an object from `look` on, except `looks_width`; -1 if encode.h must count the
+ * bytes. */
+static inline int64_t tw_measure_object(const tw_struct *s, PyObject *object, const tw_look *look, const tw_shared *shared,
+                                        tw_last *last)
+{
+    int64_t all = 0, size;
+    if (TW_UNLIKELY(Py_TYPE(object) != s->measured || TW_SLOT(object, s->unknown_slot) != shared->no_tags))
+        return -1;
+    if (s->missing_count && tw_reject_missing(s, object) < 0)
+        return -1;
+    for (const tw_look *end = s->looks_end[TW_LOOK_INT]; look < end; look++) {
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
+        if (TW_UNLIKELY(value == NULL || !tw_is_int(look->item->kind, value)))
+            return -1;
+    }
+    for (const tw_look *end = s->looks_end[TW_LOOK_INT32S]; look < end; look++, all += size) {
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
+        if (value == last->tuple || value == shared->empty_tuple)
+            size = value == last->tuple ? last->size : 0;
+        else if (TW_UNLIKELY(value == NULL || (size = tw_measure_int32s(look->item, value)) < 0))
+            return -1;
+        /* The sizes of null and of long arrays differ between fields, so don't reuse them. */
+        else if (value != Py_None && size <= 4 * TW_SHORT)
+            *last = (tw_last){value, size};
+    }
+    for (const tw_look *end = s->looks_end[TW_LOOK_CLOSELY]; look < end; look++, all += size) {
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
+        if (value == NULL && look->item->late)
+            value = tw_lazy_value(object, look->slot, look->item->fresh);
+        if (TW_UNLIKELY(value == NULL || (size = tw_measure_value(look->item, value, shared)) < 0))
+            return -1;
+    }
+    if (TW_LIKELY(s->tagged_count == 0))
+        return all;
+    size = tw_measure_tags(s, object, shared);
+    return size < 0 ? -1 : all + size;
+}
+
+/* Measure objects from `index` on until a field isn't a short int, an empty array or the array `last`. Return the
+ * object's index, and set `*stop` to the field. The function calls no other, so that compilers keep everything in
+ * registers. */
+static TW_NOINLINE Py_ssize_t tw_measure_plain(const tw_struct *s, PyObject *tuple, Py_ssize_t index, const tw_shared *shared,
+                                               const tw_last *last, const tw_look **stop, int64_t *all)
+{
+    Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    PyObject *same = last->tuple, *empty = shared->empty_tuple;
+    const tw_look *look = s->looks;
+    int64_t x, total = 0;
+    for (; index < count; index++, look = s->looks) {
+        PyObject *object = TW_TUPLE_GET(tuple, index);
+        if (index + TW_AHEAD < count)
+            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
+        if (TW_UNLIKELY(Py_TYPE(object) != s->measured || TW_SLOT(object, s->unknown_slot) != shared->no_tags))
+            break;
+        for (const tw_look *end = s->looks_end[TW_LOOK_INT16]; look < end; look++) {
+            TW_HELD PyObject *value = tw_slot(object, look->slot);
+            if (TW_UNLIKELY(value == NULL || !tw_short_int(value, &x) || x != (int16_t)x))
+                goto stopped;
+        }
+        for (const tw_look *end = s->looks_end[TW_LOOK_INT]; look < end; look++) {
+            TW_HELD PyObject *value = tw_slot(object, look->slot);
+            if (TW_UNLIKELY(value == NULL || !tw_short_int(value, &x)))
+                goto stopped;
+        }
+        for (const tw_look *end = s->looks_end[TW_LOOK_INT32S]; look < end; look++) {
+            TW_HELD PyObject *value = tw_slot(object, look->slot);
+            if (value == empty)
+                continue;
+            if (value != same)
+                goto stopped;
+            total++;
+        }
+    }
+stopped:
+    *stop = look;
+    *all += total * last->size;
+    return index;
+}
+
 /* Prefetch the strings, UUIDs and arrays of a struct before it is measured. */
 static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 {
-    const tw_look *look = s->looks_end[TW_LOOK_INT32S], *end = s->looks_end[TW_LOOK_CLOSELY];
-    if (look < end && Py_TYPE(object) == s->measured)
-        for (; look < end; look++)
+    if (Py_TYPE(object) == s->measured)
+        for (const tw_look *look = s->looks_end[TW_LOOK_INT32S], *end = s->looks_end[TW_LOOK_CLOSELY]; look < end; look++)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
@@ -132,51 +213,30 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *tuple, const tw_shared *shared)
 {
     Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
-    int64_t all = count * s->looks_width, size = 0;
-    int64_t last_size = 0;
-    PyObject *last = NULL; /* the previous short int32 array, which a later field may share */
+    int64_t all = count * s->looks_width, size;
+    int plain = s->looks_all && tuple != NULL; /* until most objects have an array of their own */
+    tw_last last = {NULL, 0};
     for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
-    for (Py_ssize_t index = 0; index < count; index++) {
-        PyObject *object = tuple == NULL ? one : TW_TUPLE_GET(tuple, index);
+    for (Py_ssize_t index = 0; index < count; index++, all += size) {
         const tw_look *look = s->looks;
-        if (index + TW_AHEAD < count)
-            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
-        if (index + 2 < count)
-            tw_fetch_parts(s, TW_TUPLE_GET(tuple, index + 2));
-        if (TW_UNLIKELY(Py_TYPE(object) != s->measured || TW_SLOT(object, s->unknown_slot) != shared->no_tags))
+        PyObject *object;
+        if (plain) {
+            Py_ssize_t start = index;
+            index = tw_measure_plain(s, tuple, index, shared, &last, &look, &all);
+            if (index == count)
+                break;
+            plain = index != start || index == 0;
+        }
+        object = tuple == NULL ? one : TW_TUPLE_GET(tuple, index);
+        if (!s->looks_all) {
+            if (index + TW_AHEAD < count)
+                TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
+            if (index + 2 < count)
+                tw_fetch_parts(s, TW_TUPLE_GET(tuple, index + 2));
+        }
+        if (TW_UNLIKELY((size = tw_measure_object(s, object, look, shared, &last)) < 0))
             return -1;
-        if (s->missing_count && tw_reject_missing(s, object) < 0)
-            return -1;
-        for (; look < s->looks_end[TW_LOOK_INT]; look++) {
-            TW_HELD PyObject *value = tw_slot(object, look->slot);
-            if (TW_UNLIKELY(!tw_is_int(look->item->kind, value)))
-                return -1;
-        }
-        for (; look < s->looks_end[TW_LOOK_INT32S]; look++) {
-            TW_HELD PyObject *value = tw_slot(object, look->slot);
-            if (value == shared->empty_tuple)
-                continue;
-            if (value != last) {
-                if (TW_UNLIKELY(value == NULL || (last_size = tw_measure_int32s(look->item, value)) < 0))
-                    return -1;
-                /* The sizes of null and of long arrays differ between fields, so don't reuse them. */
-                last = value == Py_None || last_size > 4 * TW_SHORT ? NULL : value;
-            }
-            all += last_size;
-        }
-        for (; look < s->looks_end[TW_LOOK_CLOSELY]; look++, all += size) {
-            TW_HELD PyObject *value = tw_slot(object, look->slot);
-            if (value == NULL && look->item->late)
-                value = tw_lazy_value(object, look->slot, look->item->fresh);
-            if (TW_UNLIKELY(value == NULL || (size = tw_measure_value(look->item, value, shared)) < 0))
-                return -1;
-        }
-        if (TW_UNLIKELY(s->tagged_count)) {
-            if ((size = tw_measure_tags(s, object, shared)) < 0)
-                return -1;
-            all += size;
-        }
     }
     return all;
 }

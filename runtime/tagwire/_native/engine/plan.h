@@ -82,9 +82,9 @@ struct tw_fresh {
     const tw_field *fields; /* the slots with their defaults; only `slot`, `value`, `fresh` and `late` are set */
 };
 
-/* How measure.h measures a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_CLOSELY:
- * anything else. */
-enum tw_look_kind { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_KINDS };
+/* How measure.h measures a field. TW_LOOK_INT: int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_CLOSELY: anything
+ * else. */
+enum tw_look_kind { TW_LOOK_INT16, TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_KINDS };
 
 typedef struct {
     Py_ssize_t slot;
@@ -105,6 +105,7 @@ struct tw_struct {
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h, or NULL in record formats */
     const tw_look *looks_end[TW_LOOK_KINDS];
+    uint8_t looks_all;      /* whether an object's size is `looks_width` plus that of its int32 arrays */
     int64_t looks_width;    /* minimum encoded size of an object, not counting tagged or TW_LOOK_CLOSELY fields */
     const PyTypeObject *measured; /* the class of objects that measure.h can measure, or NULL if it can't */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
