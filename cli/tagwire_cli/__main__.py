@@ -9,7 +9,7 @@ from contextlib import suppress
 _EXTRAS = {
     "black": "generate",
     "jinja2": "generate",
-    "jsonschema": "mock",
+    "jsonschema": "generate",
     "lsprotocol": "lsp",
     "pygls": "lsp",
     "textual": "browse",

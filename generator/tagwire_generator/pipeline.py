@@ -1,8 +1,8 @@
 """Generate the files of a package from a folder of specs, in one call.
 
 Each spec is a separate task (read, validate, render). Its result may come from the cache or from another process.
-Tasks import readers and renderers only when they run, so that jinja2 and black are not imported if everything is
-cached.
+Tasks import readers and renderers only when they run, so that jsonschema, jinja2 and black are not imported if
+everything is cached.
 """
 
 import json

@@ -139,6 +139,7 @@ def test_pasted_hex_may_be_longer_than_a_file_name(words: list[str], text: str) 
     [
         ("jinja2", ["generate"], "generate"),
         ("black", ["generate"], "generate"),
+        ("jsonschema", ["validate", "abuot.json"], "generate"),  # imported only if a spec is invalid
         ("pygls", ["lsp"], "lsp"),
         ("lsprotocol", ["lsp"], "lsp"),
         ("yaml", ["mock", "serve", "script.yaml"], "mock"),
@@ -149,6 +150,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, words: list[str],
     spec = '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
     (tmp_path / "message_specs").mkdir()
     (tmp_path / "message_specs" / "FooRequest.json").write_text(spec)
+    (tmp_path / "abuot.json").write_text(spec.replace('"type"', '"abuot": "a test", "type"'))
     (tmp_path / "script.yaml").write_text("rules: []\n")
     # None in sys.modules makes the import fail, as if the module were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', *{words}]\n"

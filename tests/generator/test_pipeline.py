@@ -253,7 +253,7 @@ def test_a_run_from_the_cache_loads_no_heavy_library(spec_set: SpecSet) -> None:
         "from tagwire_generator.pipeline import generate; from tagwire_generator.project.settings import load\n"
         f"(spec_set,) = load(Path({str(spec_set.root)!r})).sets\n"
         "assert generate(spec_set).files\n"
-        "print([name for name in ('black', 'jinja2', 'rich') if name in sys.modules])"
+        "print([name for name in ('black', 'jinja2', 'jsonschema', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -22,7 +22,7 @@ from tagwire_generator.project.output import OutputError, write_all
 from tagwire_generator.project.settings import SpecSet
 
 FOLDER: Final = ".tagwire_cache"
-_TOOLS: Final = ("black", "jinja2")
+_TOOLS: Final = ("black", "jinja2", "jsonschema")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,22 @@
 """Check that a spec has only known keys, with values of the right kinds.
 
-`spec.schema.json`, which editors also use, defines the keys and kinds. `_Checker` applies the schema to a parsed spec,
-so each error has a position in the text, a rule ID and a sentence. Keys with `"dialect": "tagwire"` in the schema are
+`spec.schema.json`, which editors also use, defines the keys and kinds. jsonschema checks them, and this module adds a
+position in the text, a rule ID and a sentence to each error. Keys with `"dialect": "tagwire"` in the schema are
 extensions. In a spec that did not enable extensions, they are errors.
+
+Because jsonschema is slow, `_test_of` converts the schema to fast functions that accept most valid specs. jsonschema
+checks only the other specs.
 """
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from tagwire.text_format import suggestion
 from tagwire_generator.problems import quoted
-from tagwire_generator.syntax.parse import Items, JsonNode, Member, Object, Scalar
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 
 _NOT_IN_DRAFT: Final = {
     "versions": "versionsWithOptional gives its versions",
@@ -33,18 +36,8 @@ _KINDS: Final = {
     "boolean": "true or false",
     "object": "an object",
     "array": "a list",
+    "null": "null",
 }
-"""The words for kinds of values in the schema."""
-_KIND_OF: Final[Mapping[type, str]] = {
-    str: "string",
-    float: "number",
-    int: "integer",
-    bool: "boolean",
-    Object: "object",
-    Items: "array",
-    type(None): "null",
-}
-"""The kind of each type of value. Unlike in JSON Schema, 7.0 is not an integer."""
 
 
 class ShapeError(NamedTuple):
@@ -54,6 +47,20 @@ class ShapeError(NamedTuple):
     node: JsonNode
     message: str
     unusable: JsonNode | None = None
+
+
+class _Error(Protocol):
+    """The attributes of a jsonschema error that this module uses, with narrower types than the library declares."""
+
+    validator: str
+    validator_value: Any
+    instance: Any
+    schema: Any
+    absolute_path: Iterable[str | int]
+
+
+class _Validator(Protocol):
+    def iter_errors(self, instance: object) -> Iterable[_Error]: ...
 
 
 @functools.lru_cache(maxsize=1)
@@ -73,114 +80,130 @@ def key_kinds(definition: str) -> Mapping[str, str]:
     return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][definition]["properties"].items()}
 
 
-def shape_errors(root: Object, *, allow_extensions: bool) -> list[ShapeError]:
-    """Return the schema errors in a parsed spec. `allow_extensions` allows keys of the tagwire dialect."""
-    checker = _Checker(root, allow_extensions)
-    checker.check(root, schema())
-    return checker.errors
+@functools.lru_cache(maxsize=1)
+def _validator() -> _Validator:
+    from jsonschema import Draft202012Validator, validators
+
+    base: Any = Draft202012Validator
+    extend: Any = validators.extend
+    checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
+    strict = extend(base, {"dialect": _extension}, type_checker=checker)
+    validator: _Validator = strict(schema())
+    return validator
 
 
-class _Checker:
-    """Collects the schema errors in a spec. Patterns are not checked: the code that parses a value reports more."""
+def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[Exception]:
+    """Report each key of the tagwire dialect."""
+    from jsonschema import ValidationError
 
-    def __init__(self, root: Object, allow_extensions: bool) -> None:
-        self.errors: list[ShapeError] = []
-        self._root = root
-        self._allow_extensions = allow_extensions
-
-    def check(self, node: JsonNode, part: Mapping[str, Any]) -> None:
-        """Check a value against a part of the schema."""
-        if "$ref" in part:
-            part = _definition(part["$ref"])
-        if "if" in part:
-            condition = _Checker(self._root, self._allow_extensions)
-            condition.check(node, part["if"])
-            self.check(node, part["else" if condition.errors else "then"])
-        value = _value(node)
-        if "type" in part:
-            kinds = [part["type"]] if isinstance(part["type"], str) else part["type"]
-            kind = _KIND_OF[type(value)]
-            if kind not in kinds and not (kind == "integer" and "number" in kinds):
-                self.errors.append(_type_error(node, kinds))
-        if "enum" in part and value not in part["enum"]:
-            self.errors.append(_enum_error(node, part["enum"]))
-        if "const" in part and value != part["const"]:
-            self.errors.append(ShapeError("TW112", node, f"expected {part['const']!r}", node))
-        if isinstance(node, Object) and ("properties" in part or "additionalProperties" in part):
-            self._check_object(node, part)
-        if isinstance(node, Items) and "items" in part:
-            for item in node.items:
-                self.check(item, part["items"])
-
-    def _check_object(self, node: Object, part: Mapping[str, Any]) -> None:
-        """Check the members of an object. A key whose value is null counts as missing."""
-        known, others = part.get("properties", {}), part.get("additionalProperties", True)
-        members = {key: member for key, member in node.members.items() if _value(member.value) is not None}
-        for key, member in members.items():
-            if key in known:
-                if "dialect" in known[key] and not self._allow_extensions:
-                    self.errors.append(self._extension_error(key, member.value))
-                self.check(member.value, known[key])
-            elif isinstance(others, Mapping):
-                self.check(member.value, others)
-            elif not others:
-                self.errors.append(_unknown_key_error(key, member, part))
-        for key in part.get("required", ()):
-            if key not in members:
-                message = f"the key {key!r} is missing"
-                self.errors.append(ShapeError("TW113", node.members.get(key, node), message, node))
-
-    def _extension_error(self, key: str, node: JsonNode) -> ShapeError:
-        what = f"type {_value(node)}" if key == "type" else f"key {key!r}"
-        remedy = (
-            'change "dialect" to "tagwire"' if self._root.get("dialect") else 'add "dialect": "tagwire" to the spec'
-        )
-        message = f"the {what} is an extension, but the spec is plain Kafka; {remedy}, or remove the key"
-        return ShapeError("TW709", node, message, node)
+    yield ValidationError(f"only the dialect {dialect} has this key")
 
 
-def _type_error(node: JsonNode, kinds: Sequence[str]) -> ShapeError:
-    expected = [_KINDS[kind] for kind in kinds if kind != "null"]
-    return ShapeError("TW111", node, f"found {_in_words(node)}, expected {' or '.join(expected)}", node)
+def _is_integer(checker: object, value: object) -> bool:
+    """Return whether a value is an integer. Unlike in JSON Schema, 7.0 is not an integer."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _enum_error(node: JsonNode, allowed: Sequence[Any]) -> ShapeError:
-    words = [word for word in allowed if isinstance(word, str)]
-    if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
-        return ShapeError("TW111", node, f"found {_in_words(node)}, expected {' or '.join(words)}", node)
-    message = f"{_in_words(node)} is not a value of this key; {suggestion(_value(node), words)}"
-    return ShapeError("TW112", node, message, node)
+_Test = Callable[[Any], bool]
+
+_TYPES: Final[Mapping[str, frozenset[type]]] = {
+    "string": frozenset({str}),
+    "number": frozenset({int, float}),
+    "integer": frozenset({int}),
+    "boolean": frozenset({bool}),
+    "object": frozenset({dict}),
+    "array": frozenset({list}),
+    "null": frozenset({type(None)}),
+}
+_UNTESTED: Final = frozenset(
+    {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
+)
+"""Keywords that need no test of their own: `if` tests "then" and "else", and `shape_errors` ignores the others."""
 
 
 @functools.cache
-def _definition(reference: str) -> Mapping[str, Any]:
-    definition: Mapping[str, Any] = schema()["$defs"][reference.rpartition("/")[2]]
-    return definition
+def _accepts(allow_extensions: bool) -> _Test:
+    """Return a function that quickly tests a whole spec. If it returns True, the spec has no schema errors."""
+    return _test_of(schema(), allow_extensions, {})
 
 
-def _unknown_key_error(key: str, member: Member, part: Mapping[str, Any]) -> ShapeError:
-    known = part["properties"]
-    if "nullable" in known and "tag" in known and key in _NOT_IN_DRAFT:
-        return ShapeError("TW704", member, f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}")
-    if part is schema()["$defs"]["sharedStruct"] and key in _NOT_IN_SHARED_STRUCTS:
-        return ShapeError("TW110", member, f"a shared struct has no {key}; {_NOT_IN_SHARED_STRUCTS[key]}")
-    return ShapeError("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
+def _test_of(part: Mapping[str, Any], allow_extensions: bool, known: dict[str, _Test]) -> _Test:
+    """Convert a part of the schema to a function that tests a value. `known` maps each `$ref` to its function."""
+    tests = [
+        _keyword_test(keyword, part, lambda other: _test_of(other, allow_extensions, known), known)
+        for keyword in part
+        if keyword not in _UNTESTED and not (keyword == "dialect" and allow_extensions)
+    ]
+    return tests[0] if len(tests) == 1 else lambda value: all(test(value) for test in tests)
 
 
-def _value(node: JsonNode) -> Any:
-    """Return the value of a scalar. An object or list is returned unchanged."""
-    return node.value if isinstance(node, Scalar) else node
+def _keyword_test(
+    keyword: str, part: Mapping[str, Any], test_of: Callable[[Mapping[str, Any]], _Test], known: dict[str, _Test]
+) -> _Test:
+    operand = part[keyword]
+    match keyword:
+        case "$ref":
+            if operand not in known:
+                # Add an entry before the definition is converted, because a definition may refer to itself.
+                known[operand] = lambda value: known[operand](value)
+                known[operand] = test_of(schema()["$defs"][operand.rpartition("/")[2]])
+            return lambda value: known[operand](value)
+        case "type":
+            types = frozenset[type]().union(
+                *(_TYPES[name] for name in ([operand] if isinstance(operand, str) else operand))
+            )
+            return lambda value: type(value) in types
+        case "enum" | "const":
+            allowed = {(type(value), value) for value in (operand if keyword == "enum" else [operand])}
+            return lambda value: not isinstance(value, dict | list) and (type(value), value) in allowed
+        case "required":
+            return lambda value: type(value) is not dict or all(key in value for key in operand)
+        case "items":
+            item = test_of(operand)
+            return lambda value: type(value) is not list or all(item(each) for each in value)
+        case "properties":
+            members = {key: test_of(value) for key, value in operand.items()}
+            return lambda value: type(value) is not dict or all(
+                members[key](value[key]) for key in value if key in members
+            )
+        case "additionalProperties":
+            known_keys = part.get("properties", {}).keys()
+            other = test_of(operand) if operand else _rejects
+            return lambda value: type(value) is not dict or all(key in known_keys or other(value[key]) for key in value)
+        case "if":
+            condition, yes, no = (test_of(part.get(key, {})) for key in ("if", "then", "else"))
+            return lambda value: yes(value) if condition(value) else no(value)
+        case _:  # jsonschema checks `dialect` and unknown keywords
+            return _rejects
 
 
-def _in_words(node: JsonNode) -> str:
-    value = _value(node)
-    if isinstance(value, JsonNode):
-        return "an object" if isinstance(value, Object) else "a list"
-    if isinstance(value, bool) or value is None:
-        return json.dumps(value)
-    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts integers of 40 or more digits to floats
-        return "a number of 40 digits or more"
-    return quoted(value)
+def _rejects(value: object) -> bool:
+    return False
+
+
+def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError]:
+    """Yield the schema errors in a parsed spec. `allow_extensions` allows keys of the tagwire dialect."""
+    plain = _plain(root)
+    if _accepts(allow_extensions)(plain):
+        return
+    incomplete: set[int] = set()
+    for error in _validator().iter_errors(plain):
+        node = _node_at(root, error.absolute_path)
+        match error.validator:
+            case "additionalProperties":
+                yield from _unknown_keys(node, error)
+            case "required":
+                if id(node) not in incomplete:
+                    incomplete.add(id(node))
+                    yield from _missing_keys(node, error)
+            case "enum":
+                yield _unknown_key(node, error)
+            case "dialect" if not allow_extensions:
+                yield _extension_key(root, node, error)
+            case "type":
+                yield _wrong_kind(node, error)
+            case _:  # the code that parses the value reports a better message
+                pass
 
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
@@ -207,3 +230,83 @@ def is_shared_struct(root: Object) -> bool:
 def _is_type(root: Object, word: str) -> bool:
     kind = root.get("type")
     return isinstance(kind, Scalar) and kind.value == word
+
+
+def _plain(node: JsonNode) -> Any:
+    """Convert a tree to Python data. Keys whose value is null are left out."""
+    if isinstance(node, Object):
+        return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
+    if isinstance(node, Items):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node, Scalar) else None
+
+
+def _node_at(root: Object, path: Iterable[str | int]) -> JsonNode:
+    node: JsonNode = root
+    for step in path:
+        if isinstance(node, Object):
+            node = node.members[str(step)].value
+        elif isinstance(node, Items):
+            node = node.items[int(step)]
+    return node
+
+
+def _unknown_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
+    assert isinstance(node, Object)
+    known = error.schema["properties"]
+    is_optional_field = "nullable" in known and "tag" in known
+    for key in error.instance:
+        if key in known:
+            continue
+        member = node.members[key]
+        if is_optional_field and key in _NOT_IN_DRAFT:
+            message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
+            yield ShapeError("TW704", member, message)
+        elif error.schema is schema()["$defs"]["sharedStruct"] and key in _NOT_IN_SHARED_STRUCTS:
+            message = f"a shared struct has no {key}; {_NOT_IN_SHARED_STRUCTS[key]}"
+            yield ShapeError("TW110", member, message)
+        else:
+            yield ShapeError("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
+
+
+def _missing_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
+    assert isinstance(node, Object)
+    for key in error.validator_value:
+        if key not in error.instance:
+            # A key whose value is null counts as missing. Report this error at the null.
+            node_of_key = node.members.get(key, node)
+            yield ShapeError("TW113", node_of_key, f"the key {key!r} is missing", node)
+
+
+def _unknown_key(node: JsonNode, error: _Error) -> ShapeError:
+    words = [word for word in error.validator_value if isinstance(word, str)]
+    if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
+        message = f"found {_value_in_words(error.instance)}, expected {' or '.join(words)}"
+        return ShapeError("TW111", node, message, node)
+    message = f"{_value_in_words(error.instance)} is not a value of this key; {suggestion(error.instance, words)}"
+    return ShapeError("TW112", node, message, node)
+
+
+def _extension_key(root: Object, node: JsonNode, error: _Error) -> ShapeError:
+    *_, key = error.absolute_path
+    what = f"type {error.instance}" if key == "type" else f"key {key!r}"
+    remedy = 'change "dialect" to "tagwire"' if root.get("dialect") else 'add "dialect": "tagwire" to the spec'
+    message = f"the {what} is an extension, but the spec is plain Kafka; {remedy}, or remove the key"
+    return ShapeError("TW709", node, message, node)
+
+
+def _wrong_kind(node: JsonNode, error: _Error) -> ShapeError:
+    kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
+    expected = [_KINDS[kind] for kind in kinds if kind != "null"]
+    message = f"found {_value_in_words(error.instance)}, expected {' or '.join(expected)}"
+    return ShapeError("TW111", node, message, node)
+
+
+def _value_in_words(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts integers of 40 or more digits to floats
+        return "a number of 40 digits or more"
+    return quoted(value)
