@@ -180,43 +180,30 @@ def unknown(tag: int, size: int = 0) -> bytes:
 
 
 FEATURE = b"\x02f\0\0\0\x01\0"
+METADATA, API_VERSIONS, GROUPS = ("MetadataResponse", 12), ("ApiVersionsResponse", 3), ("DescribeGroupsRequest", 5)
 HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
-    "a count of FF bytes": ("MetadataResponse", 12, lambda n: bytes(4) + b"\xff" * n),
-    "a string length of FF bytes": ("MetadataResponse", 12, lambda n: PREFIX + b"\xff" * n),
-    "a tag of FF bytes": ("ApiVersionsResponse", 3, lambda n: api_versions(b"\x01" + b"\xff" * n)),
-    "a count of 80 bytes": ("MetadataResponse", 12, lambda n: bytes(4) + b"\x80" * n),
-    "one unknown tag a partition": ("MetadataResponse", 12, lambda n: metadata(n, b"\x01\x09\x01x")),
-    "a fault behind the last partition": ("MetadataResponse", 12, lambda n: metadata(n, b"\0") + b"x"),
-    "many unknown tags": ("ApiVersionsResponse", 3, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + i)))),
-    "tags going down": ("ApiVersionsResponse", 3, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + n - i)))),
-    "one tag again and again": (
-        "ApiVersionsResponse",
-        3,
-        lambda n: api_versions(tag_section(n, lambda i: unknown(9, 3))),
-    ),
-    "one large tag": ("ApiVersionsResponse", 3, lambda n: api_versions(b"\x01" + unknown(9, n))),
+    "a count of FF bytes": (*METADATA, lambda n: bytes(4) + b"\xff" * n),
+    "a string length of FF bytes": (*METADATA, lambda n: PREFIX + b"\xff" * n),
+    "a tag of FF bytes": (*API_VERSIONS, lambda n: api_versions(b"\x01" + b"\xff" * n)),
+    "a count of 80 bytes": (*METADATA, lambda n: bytes(4) + b"\x80" * n),
+    "one unknown tag a partition": (*METADATA, lambda n: metadata(n, b"\x01\x09\x01x")),
+    "a fault behind the last partition": (*METADATA, lambda n: metadata(n, b"\0") + b"x"),
+    "many unknown tags": (*API_VERSIONS, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + i)))),
+    "tags going down": (*API_VERSIONS, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + n - i)))),
+    "one tag again and again": (*API_VERSIONS, lambda n: api_versions(tag_section(n, lambda i: unknown(9, 3)))),
+    "one large tag": (*API_VERSIONS, lambda n: api_versions(b"\x01" + unknown(9, n))),
     "a known array again and again": (
-        "ApiVersionsResponse",
-        3,
+        *API_VERSIONS,
         lambda n: api_versions(tag_section(n, lambda i: b"\0" + uvarint_bytes(1 + 9 * 7) + b"\x0a" + FEATURE * 9)),
     ),
     "a known tag whose size lies": (
-        "ApiVersionsResponse",
-        3,
+        *API_VERSIONS,
         lambda n: api_versions(tag_section(n, lambda i: b"\0" + b"\x01" + b"\x0a" + FEATURE * 9)),
     ),
-    "a string of bad UTF-8": (
-        "MetadataResponse",
-        12,
-        lambda n: PREFIX + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\x01\0",
-    ),
-    "many strings of bad UTF-8": (
-        "DescribeGroupsRequest",
-        5,
-        lambda n: uvarint_bytes(n + 1) + b"\x04\xed\xa0\x80" * n + b"\0\0",
-    ),
-    "many empty strings": ("DescribeGroupsRequest", 5, lambda n: uvarint_bytes(n + 1) + b"\x01" * n + b"\0\0"),
-    "many nulls that may not be": ("DescribeGroupsRequest", 5, lambda n: uvarint_bytes(n + 1) + b"\0" * n + b"\0\0"),
+    "a string of bad UTF-8": (*METADATA, lambda n: PREFIX + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\1\0"),
+    "many strings of bad UTF-8": (*GROUPS, lambda n: uvarint_bytes(n + 1) + b"\x04\xed\xa0\x80" * n + b"\0\0"),
+    "many empty strings": (*GROUPS, lambda n: uvarint_bytes(n + 1) + b"\x01" * n + b"\0\0"),
+    "many nulls that may not be": (*GROUPS, lambda n: uvarint_bytes(n + 1) + b"\0" * n + b"\0\0"),
 }
 
 

@@ -20,56 +20,39 @@ POINT: dict[str, Any] = {
         {"name": "Z", "type": "int16", "versions": "2+", "ignorable": True},
     ],
 }
-LINE: dict[str, Any] = {
-    "type": "struct",
-    "dialect": "tagwire",
-    "name": "Line",
-    "validVersions": "0-1",
+STYLE = {"name": "Style", "type": "Style", "versions": "1+", "nullableVersions": "1+", "default": "null"}
+LINE: dict[str, Any] = {"type": "struct", "dialect": "tagwire", "name": "Line", "validVersions": "0-1"} | {
     "imports": [{"name": "Point", "structVersions": {"0": 0, "1+": 2}}],
     "fields": [
         {"name": "From", "type": "Point", "versions": "0+"},
         {"name": "To", "type": "Point", "versions": "0+"},
-        {
-            "name": "Style",
-            "type": "Style",
-            "versions": "1+",
-            "nullableVersions": "1+",
-            "default": "null",
-            "fields": [{"name": "Width", "type": "int8", "versions": "1+"}],
-        },
+        STYLE | {"fields": [{"name": "Width", "type": "int8", "versions": "1+"}]},
     ],
 }
-REQUEST: dict[str, Any] = {
-    "apiKey": 7,
-    "type": "request",
-    "dialect": "tagwire",
-    "name": "PlaceRequest",
-    "validVersions": "0-3",
-    "flexibleVersions": "1+",
-    "imports": [{"name": "Point", "structVersions": {"0-1": 0, "2": 1, "3+": 2}}],
-    "fields": [
-        {"name": "Name", "type": "string", "versions": "0+"},
-        {"name": "At", "type": "Point", "versions": "0+"},
-        {"name": "Via", "type": "[]Point", "versions": "1+", "ignorable": True},
-    ],
-}
-RESPONSE: dict[str, Any] = {
-    "apiKey": 7,
-    "type": "response",
-    "dialect": "tagwire",
-    "name": "PlaceResponse",
-    "validVersions": "0-3",
-    "flexibleVersions": "1+",
-    "imports": [
-        {"name": "Line", "structVersions": {"2+": 1}},
-        {"name": "Point", "structVersions": {"0-1": 0, "2+": 2}},
-    ],
-    "fields": [
-        {"name": "ErrorCode", "type": "int16", "versions": "0+"},
-        {"name": "Points", "type": "[]Point", "versions": "0+"},
-        {"name": "Edge", "type": "Line", "versions": "2+", "nullableVersions": "2+", "default": "null"},
-    ],
-}
+
+
+def _rpc(kind: str, name: str, imports: list[dict[str, Any]], *fields: dict[str, Any]) -> dict[str, Any]:
+    head = {"apiKey": 7, "type": kind, "dialect": "tagwire", "name": name}
+    return head | {"validVersions": "0-3", "flexibleVersions": "1+", "imports": imports, "fields": [*fields]}
+
+
+REQUEST = _rpc(
+    "request",
+    "PlaceRequest",
+    [{"name": "Point", "structVersions": {"0-1": 0, "2": 1, "3+": 2}}],
+    {"name": "Name", "type": "string", "versions": "0+"},
+    {"name": "At", "type": "Point", "versions": "0+"},
+    {"name": "Via", "type": "[]Point", "versions": "1+", "ignorable": True},
+)
+USES = [{"name": "Line", "structVersions": {"2+": 1}}, {"name": "Point", "structVersions": {"0-1": 0, "2+": 2}}]
+RESPONSE = _rpc(
+    "response",
+    "PlaceResponse",
+    USES,
+    {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+    {"name": "Points", "type": "[]Point", "versions": "0+"},
+    {"name": "Edge", "type": "Line", "versions": "2+", "nullableVersions": "2+", "default": "null"},
+)
 SPECS = {"Line.json": LINE, "geometry/Point.json": POINT, "PlaceRequest.json": REQUEST, "PlaceResponse.json": RESPONSE}
 
 REQUEST_BYTES = {

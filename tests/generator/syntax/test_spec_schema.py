@@ -17,7 +17,7 @@ from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import FORMAT_KEYS, MESSAGE_KEYS, read_spec
 from tagwire_generator.reading.struct import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.syntax import canonical, spec_schema
-from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar, parse
+from tagwire_generator.syntax.parse import parse
 from tagwire_generator.syntax.spec_schema import schema
 
 OURS = Path(__file__).parents[3] / "message_specs"
@@ -223,15 +223,6 @@ def test_unions_in_other_kinds_of_specs(name: str) -> None:
     assert (after.message, after.register) == (before.message, before.register) != (None, None)
 
 
-def plain(node: JsonNode) -> Any:
-    if isinstance(node, Object):
-        return {key: plain(member.value) for key, member in node.members.items()}
-    if isinstance(node, Items):
-        return [plain(item) for item in node.items]
-    assert isinstance(node, Scalar)
-    return node.value
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(OURS)))
 def test_bundled_specs_are_valid_for_editors_and_tagwire(folder: Path) -> None:
@@ -240,7 +231,8 @@ def test_bundled_specs_are_valid_for_editors_and_tagwire(folder: Path) -> None:
         text = path.read_text("utf-8")
         root = parse(text, file=path.name).root
         assert root is not None, path
-        assert [(path.name, error.json_path, error.message) for error in validator.iter_errors(plain(root))] == []
+        tree = canonical.plain_tree(root)
+        assert [(path.name, error.json_path, error.message) for error in validator.iter_errors(tree)] == []
         result = read_spec(text, file=path.name, options=SpecOptions())
         found = result.message or result.register
         assert found is not None and found.name == path.stem, path

@@ -194,20 +194,16 @@ def test_columns_that_are_not_bytes(data: Any, message: str) -> None:
         arrow.decode_column(data, C, 8)
 
 
+EPOCH = "generation_id_or_member_epoch"
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ([b"x"], "the array: expected (struct<|a struct)"),
         ([{"group_id": 7}], "group_id: expected (a )?string, got the Arrow type"),
         ([{"group_id": b"x"}], "group_id: expected (a )?string, got the Arrow type"),
-        (
-            [{"generation_id_or_member_epoch": True}],
-            "generation_id_or_member_epoch: expected (int32|an integer), got the Arrow type",
-        ),
-        (
-            [{"generation_id_or_member_epoch": 1.5}],
-            "generation_id_or_member_epoch: expected (int32|an integer), got the Arrow type",
-        ),
+        *(([{EPOCH: value}], f"{EPOCH}: expected (int32|an integer), got the Arrow type") for value in (True, 1.5)),
         ([{"topics": "x"}], "topics: expected (list<|a list)"),
         ([{"topics": ["x"]}], r"topics\[\]: expected (struct<|a struct)"),
         ([{"topics": [{"name": [1]}]}], r"topics\[\].name: expected (a )?string, got the Arrow type"),

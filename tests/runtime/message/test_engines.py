@@ -181,34 +181,22 @@ def test_gc_false_hides_objects_from_the_collector() -> None:
 
 registry = messages.registry
 KEY = messages.OffsetCommitKey(group="g", topic="t")
-REQUEST = registry.encode_request(
-    messages.MetadataRequest(topics=[messages.metadata_request.MetadataRequestTopic(name="t")]), 12
-)
+TOPICS = [messages.metadata_request.MetadataRequestTopic(name="t")]
+REQUEST = registry.encode_request(messages.MetadataRequest(topics=TOPICS), 12)
+RESULTS = [messages.delete_topics_response.DeletableTopicResult(name="t")]
+RESPONSE = registry.encode_response(messages.DeleteTopicsResponse(responses=RESULTS), 6)
+FALLBACK = registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0)
+VALUE = registry.encode_record(messages.OffsetCommitValue(), 3)
+END_POINTS = [messages.register_broker_record.BrokerEndpoint(name="e")]
+BROKER = registry.encode_record(messages.RegisterBrokerRecord(end_points=END_POINTS), 0)
 FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
     "request": lambda **how: registry.decode_request(REQUEST, **how),
     "header": lambda **how: tagwire.Frame(None, registry.decode_header(REQUEST, **how)[0], 2),
-    "response": lambda **how: registry.decode_response(
-        registry.encode_response(
-            messages.DeleteTopicsResponse(responses=[messages.delete_topics_response.DeletableTopicResult(name="t")]), 6
-        ),
-        20,
-        6,
-        **how,
-    ),
-    "fallback": lambda **how: registry.decode_response(
-        registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0), 18, 4, **how
-    ),
+    "response": lambda **how: registry.decode_response(RESPONSE, 20, 6, **how),
+    "fallback": lambda **how: registry.decode_response(FALLBACK, 18, 4, **how),
     "key": lambda **how: registry.decode_record(registry.encode_record(KEY, 0), "group", **how),
-    "value": lambda **how: registry.decode_record(
-        registry.encode_record(messages.OffsetCommitValue(), 3), "group", KEY, **how
-    ),
-    "metadata": lambda **how: registry.decode_record(
-        registry.encode_record(
-            messages.RegisterBrokerRecord(end_points=[messages.register_broker_record.BrokerEndpoint(name="e")]), 0
-        ),
-        "cluster",
-        **how,
-    ),
+    "value": lambda **how: registry.decode_record(VALUE, "group", KEY, **how),
+    "metadata": lambda **how: registry.decode_record(BROKER, "cluster", **how),
 }
 # The garbage collector tracks the messages of these frames, because they contain arrays of structs or a UUID.
 WITH_PARTS = set(FRAMES) - {"header", "key"}

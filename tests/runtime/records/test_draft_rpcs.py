@@ -93,44 +93,29 @@ def test_golden_fetch_response_v3(draft: ModuleType, format: str) -> None:
     assert draft.registry.encode_response(frame.message, 3, correlation_id=7) == data
 
 
+APPENDED = {"index": 0, "errorCode": 3, "baseOffset": 8, "logAppendTimeMs": -1}
+FETCHED = {"partition": 0, "fetchOffset": 8, "partitionMaxBytes": 1048576}
 GOLDEN = [
-    pytest.param(
+    (
         "ProduceResponse",
         "00000001 0001 74"  # 1 topic: "t"
         "00000001 00000000 0003"  # 1 partition: index 0, error 3
         " 0000000000000008 ffffffffffffffff"  # offset 8, no append time
         "00000005",  # throttled for 5 ms
-        {
-            "responses": [
-                {
-                    "name": "t",
-                    "partitionResponses": [{"index": 0, "errorCode": 3, "baseOffset": 8, "logAppendTimeMs": -1}],
-                }
-            ],
-            "throttleTimeMs": 5,
-        },
-        id="ProduceResponse",
+        {"responses": [{"name": "t", "partitionResponses": [APPENDED]}], "throttleTimeMs": 5},
     ),
-    pytest.param(
+    (
         "FetchRequest",
         "ffffffff 000001f4 00000001"  # replica ID -1 (a consumer), max wait 500 ms, min bytes 1
         "00000001 0001 74"  # 1 topic: "t"
         "00000001 00000000 0000000000000008 00100000",  # one partition: index 0, from offset 8, at most 1 MiB
-        {
-            "replicaId": -1,
-            "maxWaitMs": 500,
-            "minBytes": 1,
-            "topics": [
-                {"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 8, "partitionMaxBytes": 1048576}]}
-            ],
-        },
-        id="FetchRequest",
+        {"replicaId": -1, "maxWaitMs": 500, "minBytes": 1, "topics": [{"topic": "t", "partitions": [FETCHED]}]},
     ),
 ]
 
 
 @pytest.mark.parametrize(("draft", "format"), DRAFTS)
-@pytest.mark.parametrize(("name", "text", "value"), GOLDEN)
+@pytest.mark.parametrize(("name", "text", "value"), GOLDEN, ids=[name for name, *_ in GOLDEN])
 def test_golden_bytes_of_the_others_in_v3(
     name: str, text: str, value: dict[str, Any], draft: ModuleType, format: str
 ) -> None:

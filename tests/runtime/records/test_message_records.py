@@ -115,25 +115,9 @@ def test_a_format_that_no_spec_names() -> None:
     assert read(chunk, 0, format="v2") == [[PLAIN]]
 
 
-SNAPSHOT = {
-    "throttleTimeMs": 0,
-    "errorCode": 0,
-    "topics": [
-        {
-            "name": "t",
-            "partitions": [
-                {
-                    "index": 0,
-                    "errorCode": 0,
-                    "snapshotId": {"endOffset": 0, "epoch": 0},
-                    "size": 0,
-                    "position": 0,
-                    "unalignedRecords": "",
-                }
-            ],
-        }
-    ],
-}
+PART = {"index": 0, "errorCode": 0, "snapshotId": {"endOffset": 0, "epoch": 0}, "size": 0, "position": 0}
+TOPIC = {"name": "t", "partitions": [PART | {"unalignedRecords": ""}]}
+SNAPSHOT = {"throttleTimeMs": 0, "errorCode": 0, "topics": [TOPIC]}
 
 
 def test_invalid_arguments() -> None:

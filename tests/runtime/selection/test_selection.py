@@ -112,24 +112,12 @@ def test_rows_are_dropped_and_appended() -> None:
     assert names.read(names.rewrite(DATA, 12, lambda node: DROP if node == 1 else node), 12) == [2]
 
 
-CREW: dict[str, Any] = {
-    "dialect": "tagwire",
-    "name": "Crew",
-    "type": "data",
-    "validVersions": "0",
-    "flexibleVersions": "none",
-    "fields": [
-        {
-            "name": "People",
-            "type": "[]Person",
-            "versions": "0+",
-            "fields": [
-                {"name": "Name", "type": "string", "versions": "0+", "required": True},
-                {"name": "Age", "type": "int8", "versions": "0+", "required": True},
-            ],
-        }
-    ],
-}
+PERSON = [
+    {"name": "Name", "type": "string", "versions": "0+", "required": True},
+    {"name": "Age", "type": "int8", "versions": "0+", "required": True},
+]
+HEAD = {"dialect": "tagwire", "name": "Crew", "type": "data", "validVersions": "0", "flexibleVersions": "none"}
+CREW = HEAD | {"fields": [{"name": "People", "type": "[]Person", "versions": "0+", "fields": PERSON}]}
 
 
 def test_a_row_is_appended_to_elements_with_required_fields(tmp_path: Path) -> None:
@@ -213,34 +201,19 @@ def test_array_missing_from_a_version_has_no_rows() -> None:
         hosts.rewrite(data, 2, lambda host: "x", append=[Coordinator(host="x")])
 
 
+ADDRESS = "brokers[].host", "brokers[].port"
+LEADERS = "topics[].name", "topics[].partitions[].leader_id"
+FEW = "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values"
+MANY = "expected 2 values, one for each element, got 3 values; to add or drop elements, select the array itself"
+NO_LIST = "expected 2 values, one for each element, got a NoneType"
 REJECTED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
-    (("brokers[].host", "brokers[].port"), lambda host, port: (None, port), "brokers[0].host", "is None"),
-    (
-        ("brokers[].host", "brokers[].port"),
-        lambda host, port: (host, port * 10**6),
-        "brokers[0].port",
-        "expected int32",
-    ),
-    (("brokers[].host", "brokers[].port"), lambda host, port: host, "brokers[]", "from the function, got a str"),
-    (
-        ("brokers[].host", "brokers[].port"),
-        lambda host, port: (host,),
-        "brokers[]",
-        "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values",
-    ),
+    (ADDRESS, lambda host, port: (None, port), "brokers[0].host", "is None"),
+    (ADDRESS, lambda host, port: (host, port * 10**6), "brokers[0].port", "expected int32"),
+    (ADDRESS, lambda host, port: host, "brokers[]", "from the function, got a str"),
+    (ADDRESS, lambda host, port: (host,), "brokers[]", FEW),
     (("controller_id",), lambda one: DROP, "", "rows can't be dropped, because no array"),
-    (
-        ("topics[].name", "topics[].partitions[].leader_id"),
-        lambda name, leaders: (name, [*leaders, 1]),
-        "topics[0].partitions",
-        "expected 2 values, one for each element, got 3 values; to add or drop elements, select the array itself",
-    ),
-    (
-        ("topics[].name", "topics[].partitions[].leader_id"),
-        lambda name, leaders: (name, None),
-        "topics[0].partitions",
-        "expected 2 values, one for each element, got a NoneType",
-    ),
+    (LEADERS, lambda name, leaders: (name, [*leaders, 1]), "topics[0].partitions", MANY),
+    (LEADERS, lambda name, leaders: (name, None), "topics[0].partitions", NO_LIST),
 )
 
 

@@ -53,12 +53,8 @@ def field(name: str, kind: str, semantic: str = "", **more: Any) -> dict[str, An
     return {"name": name, "type": kind, "versions": "0+", **({"semantic": semantic} if semantic else {}), **more}
 
 
-TRADE = {
-    "name": "Trade",
-    "type": "data",
-    "dialect": "tagwire",
-    "validVersions": "0-1",
-    "flexibleVersions": "1+",
+HEAD = {"name": "Trade", "type": "data", "dialect": "tagwire", "validVersions": "0-1", "flexibleVersions": "1+"}
+TRADE: dict[str, Any] = HEAD | {
     "imports": [{"name": "Money", "structVersions": {"0": 0, "1+": 1}}],
     "fields": [
         field("Id", "uint64"),
