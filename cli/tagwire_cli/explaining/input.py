@@ -16,7 +16,6 @@ from tagwire.errors import DecodeError
 from tagwire.frames.pcap import tcp_segment
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
-from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count, whole_number
 from tagwire_cli.input.captures import frames_in
@@ -98,6 +97,8 @@ def _pasted(registry: Registry, args: Sequence[str]) -> Detected:
 
 
 def _log_folder(folder: Path) -> Iterator[Detected]:
+    from tagwire.log.directory import partition_folders
+
     found = False
     for partition in partition_folders(folder):
         for path in sorted(partition.iterdir()):
