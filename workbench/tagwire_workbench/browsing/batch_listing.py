@@ -221,9 +221,6 @@ class BatchListing(Listing):
         except TagwireError:
             return
 
-    def close(self) -> None:
-        """Do nothing: files are only open while they are read."""
-
     def neighbours(self, entry: int) -> dict[str, str]:
         return {"partition": self._partition(entry)}
 

@@ -1,6 +1,7 @@
 """`tagwire mock`: run a mock peer that plays a YAML script, for clients in any language."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from tagwire_workbench.commands.record import Stopping
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
-    from tagwire.testing.peer import Address, MockPeer, Received
+    from tagwire.testing.peer import MockPeer, Received
 
 
 MOCK_COMMANDS: Final = {"serve": "tagwire_workbench.commands.mock:serve"}
@@ -82,54 +83,44 @@ def serve(
     peer = script.peer(registry)
     if is_check:
         return
-    printer = _JsonPrinter(registry) if as_json else _Printer()
-    asyncio.run(_serve(peer, printer, (host, port), seconds, allow_remote=allow_remote))
+    asyncio.run(_serve(peer, (host, port), seconds, allow_remote=allow_remote, as_json=as_json))
     if peer.problems:
         say_error(f"there {'was' if len(peer.problems) == 1 else 'were'} {count(len(peer.problems), 'problem')}")
         raise SystemExit(1)
 
 
 async def _serve(
-    peer: "MockPeer", printer: "_Printer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool
+    peer: "MockPeer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool, as_json: bool
 ) -> None:
     """Serve until a signal arrives or `seconds` have passed. Raises OSError if the output can't be written."""
     stopping = Stopping()
     stopping.begin()
-    peer.journal.on_received = stopping.guarding(printer.request)
+    peer.journal.on_received = stopping.guarding(partial(_print_json, peer.registry) if as_json else _print_text)
     peer.journal.on_problem = stopping.guarding(say_error)
     async with peer.serving(*at, allow_remote=allow_remote) as address:
-        printer.address(address)
+        if as_json:
+            write_json_line({"host": address.host, "port": address.port})
+        else:
+            write_line(f"listening at {address}")
         await stopping.wait(seconds)
 
 
-class _Printer:
-    def address(self, address: "Address") -> None:
-        write_line(f"listening at {address}")
-
-    def request(self, request: "Received") -> None:
-        write_line(f"#{request.number} ({request.position}): {request.name} v{request.version}")
+def _print_text(request: "Received") -> None:
+    write_line(f"#{request.number} ({request.position}): {request.name} v{request.version}")
 
 
-class _JsonPrinter(_Printer):
-    """Prints requests as JSON lines, like `tagwire decode --frames request`, but adds their numbers and positions."""
-
-    def __init__(self, registry: "Registry") -> None:
-        self.registry = registry
-
-    def address(self, address: "Address") -> None:
-        write_json_line({"host": address.host, "port": address.port})
-
-    def request(self, request: "Received") -> None:
-        header_version = self.registry[request.name].header_version(request.version)
-        write_json_line(
-            {
-                "number": request.number,
-                "connection": request.connection,
-                "index": request.index,
-                "offset": request.offset,
-                "message": request.name,
-                "version": request.version,
-                "header": request.header.to_json(header_version),
-                "body": None if request.message is None else request.message.to_json(request.version),
-            }
-        )
+def _print_json(registry: "Registry", request: "Received") -> None:
+    """Print a request like `tagwire decode --frames request`, but with its number and position."""
+    header_version = registry[request.name].header_version(request.version)
+    write_json_line(
+        {
+            "number": request.number,
+            "connection": request.connection,
+            "index": request.index,
+            "offset": request.offset,
+            "message": request.name,
+            "version": request.version,
+            "header": request.header.to_json(header_version),
+            "body": None if request.message is None else request.message.to_json(request.version),
+        }
+    )

@@ -75,6 +75,11 @@ class InputPart:
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
+    def tag(self) -> int:
+        """The tag of an entry in a section."""
+        return int(self.node.type.removeprefix("tag "))
+
+    @property
     def is_null(self) -> bool:
         return self.node.value is None
 
@@ -179,7 +184,7 @@ def _add_section(around: InputPart, node: Node, struct: StructLayout) -> None:
     fields = {field.tag: field for field in section.fields}
     for entry_node in node.parts():
         entry = _inside(part, "entry" if is_tagged else "optional", entry_node)
-        entry.item = fields.get(int(entry_node.type.removeprefix("tag ")))
+        entry.item = fields.get(entry.tag)
         for value in entry_node.parts():
             if value.layout_type is None or entry.item is None:
                 _inside(entry, "raw", value)
@@ -238,8 +243,7 @@ def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch 
         code = holder.type.length if isinstance(holder.type, Array) else UVARINT
         return prefix._replace(data=length_bytes(code, max(node.value + elements, 0))) if code else None
     if holder.kind == "entry" and grown:
-        tag = int(node.type.removeprefix("tag "))
-        return prefix._replace(data=uvarint_bytes(tag) + uvarint_bytes(max(node.value + grown, 0)))
+        return prefix._replace(data=uvarint_bytes(holder.tag) + uvarint_bytes(max(node.value + grown, 0)))
     if holder.kind == "optional" and grown:
         return _optional_prefix(data, holder, grown)
     return None

@@ -153,7 +153,7 @@ _TOO_HIGH: Final = (b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x08", b"\xff\xff
 def _varints(read: FuzzInput, part: InputPart) -> list[tuple[int, int, str]]:
     """Find the varints before a part's content, such as its length, count or tag. Returns (start, end, error path)."""
     if part.kind == "entry":
-        middle = part.start + len(uvarint_bytes(int(part.node.type.removeprefix("tag "))))
+        middle = part.start + len(uvarint_bytes(part.tag))
         return [(part.start, middle, part.holder.path), (middle, part.content_start, part.holder.path)]
     if part.kind == "section":
         return [(part.start, part.content_start, part.path)]

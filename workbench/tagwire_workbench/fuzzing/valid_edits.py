@@ -199,7 +199,7 @@ def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None
     """Add a tagged field that no version of the struct defines. A known tag might make the message invalid."""
     cls: Any = part.struct.cls if part.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(part).fields}
-    there = {_tag(entry) for entry in part.inner}
+    there = {entry.tag for entry in part.inner}
     tag = random.choice([*_TAGS, random.randrange(UVARINT_MAX)])
     if tag in known | there:
         return None
@@ -209,7 +209,7 @@ def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None
 
 def _known(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
     """Add a tagged field that the spec has, but the input doesn't."""
-    there = {_tag(entry) for entry in part.inner}
+    there = {entry.tag for entry in part.inner}
     unions = {name for union in _section(part).unions for name in union.alternatives}
     fields = [field for field in _section(part).fields if field.tag not in there and field.name not in unions]
     if not fields:
@@ -232,14 +232,14 @@ def _trade(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
     if data[0] == data[1]:
         return None
     between = read.data[first.end : second.start]
-    traded = entry_bytes(_tag(first), data[1]) + between + entry_bytes(_tag(second), data[0])
+    traded = entry_bytes(first.tag, data[1]) + between + entry_bytes(second.tag, data[0])
     return "values swapped", splice(read, part, first.start, second.end, traded)
 
 
 def _insert(read: FuzzInput, part: InputPart, tag: int | None, data: bytes) -> Spliced:
     assert tag is not None
     position = next(
-        (entry.start for entry in part.inner if _tag(entry) > tag), part.inner[-1].end if part.inner else None
+        (entry.start for entry in part.inner if entry.tag > tag), part.inner[-1].end if part.inner else None
     )
     position = part.content_start if position is None else position
     return splice(read, part, position, position, entry_bytes(tag, data), elements=1)
@@ -248,10 +248,6 @@ def _insert(read: FuzzInput, part: InputPart, tag: int | None, data: bytes) -> S
 def entry_bytes(tag: int, data: bytes) -> bytes:
     """Return a field's entry in a tag section: its tag, its size and `data`."""
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
-
-
-def _tag(entry: InputPart) -> int:
-    return int(entry.node.type.removeprefix("tag "))
 
 
 def _section(part: InputPart) -> TaggedSection:

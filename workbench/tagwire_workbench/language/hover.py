@@ -73,9 +73,9 @@ def rule_text(rule_id: str) -> str:
 
 
 def _entry(entry: Value) -> str:
-    reason = entry.get("deprecated")
+    reason, key = entry.get("deprecated"), entry.get("key")
     parts = [entry.string("description"), "" if reason is None else f"(deprecated: {entry.string('deprecated')})"]
-    return " ".join([f"- {_number(entry)} `{_code(entry.string('name'))}`", *filter(None, parts)])
+    return " ".join([f"- {key.text if key is not None else '?'} `{_code(entry.string('name'))}`", *filter(None, parts)])
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
@@ -92,11 +92,6 @@ def register_hover(text: str, offset: int, register: str) -> Hover | None:
     lines = [_entry(each) for each in rows]
     more = [f"- ... {len(lines) - _ENTRIES} more"] if len(lines) > _ENTRIES else []
     return Hover(name.span, "\n".join([_about(root), "", *lines[:_ENTRIES], *more]))
-
-
-def _number(entry: Value) -> str:
-    key = entry.get("key")
-    return key.text if key is not None else "?"
 
 
 def _of_key(tree: TextTree, offset: int) -> Hover | None:
