@@ -7,11 +7,11 @@ for byte that of `tagwire log compact`.
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -30,13 +30,14 @@ from tagwire.log.compact import (
 from tagwire.log.compaction import Compaction, Judge
 from tagwire.log.convert import copy_directory_files
 from tagwire.log.names import log_file
-from tagwire.log.whole_folder import on_disk
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
-from tagwire_spark.jobs.last_offsets import find_last_offsets, last_offsets_between
-from tagwire_spark.jobs.outputs import JobFolders, Staging, attempt, job_output, staging
+from tagwire_spark.files.storage import Listed
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+from tagwire_spark.jobs.last_offsets import KeysUnit, find_last_offsets, last_offsets_between
+from tagwire_spark.jobs.outputs import JobFolders, Staging, attempt, flushed, job_output, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
+    SentSegment,
     check_output,
     fetch_companions,
     found_partitions,
@@ -45,6 +46,7 @@ from tagwire_spark.jobs.units import (
     received_folder,
     received_segment,
     sent_segment,
+    shown_path,
 )
 
 
@@ -65,8 +67,9 @@ def compact_logs(
     `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises LogPathError for a path
     that isn't a log, and PipelineError for other errors.
     """
-    rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    compaction = Compaction(**rules)
+    given: dict[str, Any] = {name: value for name, value in rules.items() if value is not None}
+    given.setdefault("now", int(time.time() * 1000))
+    compaction = Compaction(**given)
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
@@ -74,7 +77,7 @@ def compact_logs(
         check_output(target, partitions)
         logs = [_Log(number, found, compaction) for number, found in enumerate(partitions)]
         staged = stack.enter_context(staging(target, spark))
-        _Job(spark, staged, rules, StorageOptions(storage_options or {})).run(logs)
+        _Job(spark, staged, compaction, StorageOptions(storage_options or {})).run(logs)
         apart = {log.found for log in logs if log.is_apart}
         fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
@@ -82,6 +85,16 @@ def compact_logs(
         folders = ((folder, staged.output / path) for folder, path, _ in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
+
+
+class _Unit(NamedTuple):
+    """A unit of work for the log with this number."""
+
+    log: int
+    size: int
+    """The number of bytes to read."""
+    work: Callable[["Task"], Any]
+    """One of the functions at the end of this module, with its arguments except for the task."""
 
 
 class _Log:
@@ -98,26 +111,27 @@ class _Log:
         """The end offset of the batches before each segment, followed by the end offset of the log."""
         self.known = Survey()
         self.keys = 0
-        self.results: list[dict[str, Any]] = []
+        self.results: list[Any] = []
+        """The results of this log's units of work in the last round: a BatchSummary or a _Written for each."""
 
     @property
     def cleaned(self) -> Sequence[Segment]:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
-    def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
+    def as_a_whole(self) -> list[_Unit]:
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
-        unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
-        return [(unit, sum(self.sizes))]
+        work = partial(compact_whole, folder=self.found.name, listed=listed, report_path=shown_path(self.found.name))
+        return [_Unit(self.number, sum(self.sizes), work)]
 
-    def _sent(self, segment: Segment) -> tuple[str, Any]:
+    def _sent(self, segment: Segment) -> SentSegment:
         return sent_segment(segment, self.found.root)
 
-    def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
+    def summaries_of_each(self) -> list[_Unit]:
         """Return units of work that each summarize the batch headers of one segment."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
-            ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
+            _Unit(self.number, size, partial(summary_of, sent=self._sent(segment), is_active=index >= last))
             for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
         ]
 
@@ -128,54 +142,53 @@ class _Log:
         self.known = survey(self.segments, summaries, self.compaction)
         self.is_apart = self.known.ascends
 
-    def keys_of_each(self) -> list[tuple[list[Any], int]]:
+    def keys_of_each(self) -> list[KeysUnit]:
         """Return units of work that each find the keys of one segment."""
         found = []
         for index, segment in enumerate(self.cleaned):
-            facts = self.known.between(self.begins[index], self.begins[index + 1])
-            found.append(([self.number, self._sent(segment), facts | {"producers": {}}], self.sizes[index]))
+            known = self.known.between(self.begins[index], self.begins[index + 1])
+            known.producers = {}
+            found.append(KeysUnit(self.number, self.sizes[index], self._sent(segment), known))
         return found
 
-    def as_left(self) -> list[tuple[dict[str, Any], int]]:
+    def as_left(self) -> list[_Unit]:
         """Return the last round's units of work, which rewrite or copy segments."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             next_index = index + len(group)
-            found.append((self._group(index, next_index), sum(self.sizes[index:next_index])))
+            found.append(self._group(index, next_index))
             index = next_index
         for segment, size in zip(self.segments[index:], self.sizes[index:], strict=True):
-            found.append(({"do": "carry", "log": self.number, "file": self._sent(segment)}, size))
+            found.append(_Unit(self.number, size, partial(carry, sent=self._sent(segment))))
         return found
 
-    def _group(self, index: int, next_index: int) -> dict[str, Any]:
+    def _group(self, index: int, next_index: int) -> _Unit:
         begin, end = self.begins[index], self.begins[next_index]
         first = min(begin, self.known.begun.get(self.segments[index].base_offset or 0, begin))
-        return {
-            "do": "rewrite",
-            "log": self.number,
-            "files": [self._sent(segment) for segment in self.segments[index:next_index]],
-            "before": [self._sent(segment) for segment in self.segments[bisect_right(self.begins, first) - 1 : index]],
-            "first": first,
-            "end": end,
-            "facts": self.known.between(first, end),
-            "is_first": index == 0,
-        }
+        work = partial(
+            rewrite,
+            log=self.number,
+            group=[self._sent(segment) for segment in self.segments[index:next_index]],
+            before=[self._sent(segment) for segment in self.segments[bisect_right(self.begins, first) - 1 : index]],
+            offsets=(first, end),
+            known=self.known.between(first, end),
+            is_first=index == 0,
+        )
+        return _Unit(self.number, sum(self.sizes[index:next_index]), work)
 
     def finish(self, staged: Staging) -> None:
         (staged.output / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
-            staged.take(result["attempt"], self.found.target)
+            staged.take(result.attempt, self.found.target)
         if self.is_apart:
             copy_files(self.found.partition, staged.output / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
-        rows = [facts for result in self.results for facts in result["segments"]]
-        as_path = str if is_remote(self.found.name) else Path
-        segments = [SegmentReport(**facts | {"file": as_path(facts["file"])}) for facts in rows]
-        end, because, keys = self.known.end, self.known.because, self.keys
         if not self.is_apart:
-            [(end, because, keys)] = [result["report"] for result in self.results]
-        return CompactReport(self.found.report_path, end, because, keys, segments)
+            [result] = self.results
+            return result.partition  # type: ignore[no-any-return]
+        segments = [report for result in self.results for report in result.segments]
+        return CompactReport(shown_path(self.found.name), self.known.end, self.known.because, self.keys, segments)
 
 
 class _Job(NamedTuple):
@@ -183,7 +196,7 @@ class _Job(NamedTuple):
 
     spark: SparkSession
     staged: Staging
-    rules: dict[str, Any]
+    compaction: Compaction
     storage: StorageOptions
 
     def run(self, logs: Sequence[_Log]) -> None:
@@ -191,43 +204,48 @@ class _Job(NamedTuple):
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
         for log in apart:
-            summaries, log.results = [BatchSummary.from_json(result["summaries"]) for result in log.results], []
-            log.take_summaries(summaries)
+            log.take_summaries(log.results)
+            log.results = []
         self._find_keys([log for log in apart if log.is_apart])
         units = [log.as_left() if log.is_apart else log.as_a_whole() for log in apart]
         self._round(logs, [unit for of_log in units for unit in of_log])
 
     def _find_keys(self, logs: Sequence[_Log]) -> None:
-        found = [unit for log in logs for unit in log.keys_of_each()]
-        units, sizes = [unit for unit, _ in found], [size for _, size in found]
-        compaction = Compaction(**self.rules)
-        reading = compaction.format, compaction.limits
-        counts = find_last_offsets(self.spark, self.staged, units, sizes, reading, self.storage)
+        units = [unit for log in logs for unit in log.keys_of_each()]
+        reading = self.compaction.format, self.compaction.limits
+        counts = find_last_offsets(self.spark, self.staged, units, reading, self.storage)
         for log in logs:
             log.keys = counts.get(log.number, 0)
 
-    def _round(self, logs: Sequence[_Log], units: list[tuple[dict[str, Any], int]]) -> None:
-        work = partial(do_unit, folder=str(self.staged.folder), rules=self.rules, storage=self.storage)
-        results = run_units(self.spark, [unit for unit, _ in units], [size for _, size in units], work)
-        for (unit, _), result in zip(units, results, strict=True):
-            logs[unit["log"]].results.append(result)
+    def _round(self, logs: Sequence[_Log], units: list[_Unit]) -> None:
+        work = partial(_do, task=Task(JobFolders(self.staged.folder), self.compaction, self.storage))
+        for unit, result in zip(units, run_units(self.spark, units, [each.size for each in units], work), strict=True):
+            logs[unit.log].results.append(result)
 
 
-# The driver sends units of work to workers as dicts, and gets dicts as results. `do` is the unit's kind.
-# A `summaries` unit summarizes a segment's batch headers for the driver.
-# A `rewrite` unit compacts several segments into one segment.
-# A `carry` unit copies a segment that is not compacted.
-# A `partition` unit compacts a whole partition.
+# The functions below run on workers. Each writes its files to a task attempt's folder of the job, and raises LogError,
+# CompactionError, LogPathError or PipelineError if the work fails.
 
 
-def do_unit(
-    unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
-) -> dict[str, Any]:
-    """Do a unit of work on a worker, and write its files to the job's folder.
+class Task(NamedTuple):
+    """What all units of work of a job have in common."""
 
-    Raises LogError, CompactionError, LogPathError or PipelineError if the work fails.
-    """
-    return _WORK[unit["do"]](unit, JobFolders(Path(folder)), Compaction(**rules), storage)
+    job: JobFolders
+    compaction: Compaction
+    storage: StorageOptions = NO_OPTIONS
+
+
+class _Written(NamedTuple):
+    """The result of a unit of work that wrote files."""
+
+    attempt: str
+    segments: Sequence[SegmentReport] = ()
+    partition: CompactReport | None = None
+    """The report about the whole partition if the unit compacted all of it."""
+
+
+def _do(unit: _Unit, task: Task) -> Any:
+    return unit.work(task)
 
 
 def companion_files(partition: Partition) -> Iterator[Path]:
@@ -238,54 +256,50 @@ def companion_files(partition: Partition) -> Iterator[Path]:
             yield path
 
 
-def _summaries(
-    unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions
-) -> dict[str, Any]:
-    with received_segment(unit["file"], storage) as segment:
-        return {
-            "summaries": summarize(segment, compaction.format, compaction.limits, partial=unit["partial"]).to_json()
-        }
+def summary_of(task: Task, sent: SentSegment, *, is_active: bool) -> BatchSummary:
+    """Summarize a segment's batch headers."""
+    with received_segment(sent, task.storage) as segment:
+        return summarize(segment, task.compaction.format, task.compaction.limits, partial=is_active)
 
 
-def _rewrite(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
-    folder = attempt(job.attempts)
-    lasts = last_offsets_between(job.lasts, unit["log"], unit["first"], unit["end"])
-    writer = Rewriter(folder, compaction, Judge(compaction, Survey.from_json(unit["facts"]), lasts))
+def rewrite(
+    task: Task,
+    log: int,
+    group: Sequence[SentSegment],
+    before: Sequence[SentSegment],
+    offsets: tuple[int, int],
+    known: Survey,
+    *,
+    is_first: bool,
+) -> _Written:
+    """Compact several segments into one. `before` are the segments with the beginning of its open transactions."""
+    folder = attempt(task.job.attempts)
+    lasts = last_offsets_between(task.job.lasts, log, *offsets)
+    writer = Rewriter(folder, task.compaction, Judge(task.compaction, known, lasts))
     with ExitStack() as stack:
-        before, group = (
-            [stack.enter_context(received_segment(sent, storage)) for sent in unit[name]]
-            for name in ("before", "files")
+        earlier, segments = (
+            [stack.enter_context(received_segment(sent, task.storage)) for sent in each] for each in (before, group)
         )
-        writer.look_back(before, unit["first"])
-        reports = writer.group(group, is_first=unit["is_first"])
-        return _written(folder, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
+        writer.look_back(earlier, offsets[0])
+        reports = writer.group(segments, is_first=is_first)
+    named = [each._replace(file=shown_path(segment.name)) for each, segment in zip(reports, segments, strict=True)]
+    return _Written(flushed(folder), named)
 
 
-def _copy(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
-    folder = attempt(job.attempts)
-    with received_segment(unit["file"], storage) as segment:
+def carry(task: Task, sent: SentSegment) -> _Written:
+    """Copy a segment that is not compacted."""
+    folder = attempt(task.job.attempts)
+    with received_segment(sent, task.storage) as segment:
         copy_segment(segment, folder)
-    return _written(folder)
+    return _Written(flushed(folder))
 
 
-def _partition(
-    unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions
-) -> dict[str, Any]:
-    folder = attempt(job.attempts)
-    with received_folder(unit["path"], unit.get("listed"), storage) as location:
+def compact_whole(task: Task, folder: str, listed: Sequence[Listed] | None, report_path: Path | str) -> _Written:
+    """Compact a whole partition."""
+    own = attempt(task.job.attempts)
+    with received_folder(folder, listed, task.storage) as location:
         partition = location.partition(location.local)
         location.bring(*companion_files(partition))
-        report = compact_partition(partition, folder / "partition", compaction)
-        written = _written(folder, [(each, location.name_of(Path(each.file))) for each in report.segments])
-    facts = [report.compacted_to, report.because, report.keys]
-    return written | {"attempt": f"{folder.name}/partition", "report": facts}
-
-
-def _written(folder: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush a task attempt's files to disk. Return the attempt's name and the reports about its segments."""
-    for path in folder.iterdir():
-        on_disk(path)
-    return {"attempt": folder.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
-
-
-_WORK: Final = {"summaries": _summaries, "rewrite": _rewrite, "carry": _copy, "partition": _partition}
+        report = compact_partition(partition, own / "partition", task.compaction)
+        segments = [each._replace(file=shown_path(location.name_of(Path(each.file)))) for each in report.segments]
+    return _Written(f"{flushed(own)}/partition", partition=report._replace(partition=report_path, segments=segments))

@@ -8,7 +8,7 @@ transaction is open. The output is byte for byte the same as with `tagwire log c
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -20,13 +20,13 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import LogPathError, Partition
 from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.convert import Conversion, ConvertReport, convert_segment, copy_directory_files, files_to_copy
-from tagwire.log.rebatching import BatchSize, LossReport, LossRow
+from tagwire.log.rebatching import BatchSize, LossReport
 from tagwire.log.whatif import Kind, Measure, WhatIf
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.outputs import Staging, attempt, job_output, staging
+from tagwire_spark.jobs.outputs import Staging, attempt, flushed, job_output, staging
 from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
@@ -39,6 +39,7 @@ from tagwire_spark.jobs.units import (
     log_folders,
     received_segment,
     segment_units,
+    shown_path,
 )
 
 
@@ -64,14 +65,14 @@ def convert_logs(
     `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises FormatError for an unknown
     format, LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
-    how = (to, codec, batch_bytes, batch_records, format, limits)
-    conversion, target = _conversion_of(how), job_output(output, work_folder, storage_options)
+    conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits)
+    target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
         check_output(target, partitions)
         staged = stack.enter_context(staging(target, spark))
-        units, results = _converted(spark, staged, partitions, how, StorageOptions(storage_options or {}))
+        units, results = _converted(spark, staged, partitions, conversion, StorageOptions(storage_options or {}))
         fetch_companions(partitions, lambda found: files_to_copy(found.partition, conversion))
         for found in partitions:
             (staged.output / found.target).mkdir(parents=True, exist_ok=True)
@@ -81,85 +82,62 @@ def convert_logs(
             staged.take(result.attempt, unit.target)
         folders = ((folder, staged.output / path) for folder, path, _ in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
-    return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
+    return [result.report for result in results]
 
 
 def _converted(
     spark: SparkSession,
     staged: Staging,
     partitions: Iterable[FoundPartition],
-    how: Sequence[Any],
+    conversion: Conversion,
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found  # a million segment objects would fill the driver's memory
-    work = partial(_convert, attempts=str(staged.attempts), how=how, storage=storage)
-    results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
-    to, *_, format, _ = how
-    _finish_transactions(spark, staged, units, results, to or format)
+    work = partial(_convert, attempts=str(staged.attempts), conversion=conversion, storage=storage)
+    results = run_units(spark, units, sizes, work)
+    _finish_transactions(spark, staged, units, results, conversion.to or conversion.source)
     return units, results
-
-
-def _conversion_of(how: Sequence[Any]) -> Conversion:
-    """Create a Conversion from the options that were sent to a worker. Raises TagwireError for invalid options."""
-    to, codec, size_in_bytes, size_in_records, source, limits = how
-    return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source, limits)
 
 
 class _Done(NamedTuple):
     """The result of converting a segment. The driver keeps a result for every segment."""
 
     attempt: str
-    counts: list[int]
-    """The fields of the segment's ConvertReport, except the path and the losses."""
-    losses: Sequence[dict[str, Any]] = ()
-    open: Sequence[tuple[int, int]] = ()
-    ended: Sequence[int] = ()
+    report: ConvertReport
+    transactions: OpenTransactions | None
+    """The transactions that began or ended in the segment, or None if there are none."""
 
 
-def _convert(
-    unit: Sequence[Any], attempts: str, how: Sequence[Any], storage: StorageOptions = NO_OPTIONS
-) -> tuple[Any, ...]:
-    file, _, _, listed = SegmentUnit(*unit)
+def _convert(unit: SegmentUnit, attempts: str, conversion: Conversion, storage: StorageOptions = NO_OPTIONS) -> _Done:
     folder, transactions = attempt(attempts), OpenTransactions()
-    with received_segment((file, listed), storage) as segment:
-        report = convert_segment(segment, folder, _conversion_of(how), transactions)
-    for path in folder.iterdir():
-        on_disk(path)
-    _, *counts, losses = report
-    opened, ended = sorted(transactions.open.items()), sorted(transactions.ended)
-    done = _Done(folder.name, counts, losses.to_json(), opened, ended)
-    return done if any(done[2:]) else done[:2]
+    with received_segment((unit.file, unit.listed), storage) as segment:
+        report = convert_segment(segment, folder, conversion, transactions)._replace(file=shown_path(unit.file))
+    has_any = transactions.open or transactions.ended
+    return _Done(flushed(folder), report, transactions if has_any else None)
 
 
 def _finish_transactions(
     spark: SparkSession, staged: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    again: list[Any] = []
+    again: list[tuple[Path, OpenTransactions]] = []
     known, target = OpenTransactions(), None
     for unit, result in zip(units, results, strict=True):
         if unit.target != target:
             known, target = OpenTransactions(), unit.target
         if known.open:
-            again.append([str(staged.attempts / result.attempt), sorted(known.open.items())])
-        known = known.followed_by(_transactions(result.open, result.ended))
+            again.append((staged.attempts / result.attempt, known))
+        if result.transactions is not None:
+            known = known.followed_by(result.transactions)
     work = partial(_index_transactions, format=format)
-    sizes = [sum(path.stat().st_size for path in Path(folder).glob("*.log")) for folder, _ in again]
+    sizes = [sum(path.stat().st_size for path in folder.glob("*.log")) for folder, _ in again]
     run_units(spark, again, sizes, work)
 
 
-def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) -> OpenTransactions:
-    found = OpenTransactions()
-    found.open = dict(opened)
-    found.ended = set(ended)
-    return found
-
-
-def _index_transactions(unit: list[Any], format: Formats) -> None:
+def _index_transactions(unit: tuple[Path, OpenTransactions], format: Formats) -> None:
     """Rebuild a converted segment's transaction index, on a worker. Repeating this is harmless."""
-    folder, opened = unit
-    transactions = _transactions(opened)
+    folder, transactions = unit
     for segment in Partition(folder).segments:
         index = segment.path.with_suffix(".txnindex")
         data = transaction_index(segment, transactions, format)
@@ -167,13 +145,6 @@ def _index_transactions(unit: list[Any], format: Formats) -> None:
         if data:
             index.write_bytes(data)
             on_disk(index)
-
-
-def _report(unit: SegmentUnit, done: _Done) -> ConvertReport:
-    losses = LossReport()
-    for row in done.losses:
-        losses.add_row(LossRow(**row))
-    return ConvertReport._make((unit.report_path, *done.counts, losses))
 
 
 @steadily
@@ -195,29 +166,27 @@ def whatif_logs(
     A path or URL names a segment, a partition, or a folder with partitions below it. `storage_options` configure the
     file systems of URLs. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
     """
-    how = (to, codec, batch_bytes, batch_records, format, limits)
-    found = WhatIf(_conversion_of(how), against)
+    found = WhatIf(Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits), against)
     with ExitStack() as stack:
         pairs = [pair for root in job_inputs(paths, stack, storage_options) for pair in every_segment(root)]
     units, sizes = [unit for unit, _ in pairs], [size for _, size in pairs]
     for file, times in Counter(unit.file for unit in units).items():
         if times > 1:
             raise LogPathError(f"{file} was given {times} times, so it would be counted {times} times; give it once")
-    work = partial(_measure, how=how, against=against, storage=StorageOptions(storage_options or {}))
-    for result in run_units(spark, units, sizes, work):
-        for kind, counts in result["measures"]:
-            found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
-        for row in result["losses"]:
-            found.losses.add_row(LossRow(**row))
+    work = partial(
+        _measure, conversion=found.conversion, against=against, storage=StorageOptions(storage_options or {})
+    )
+    for measures, losses in run_units(spark, units, sizes, work):
+        for kind, measure in measures.items():
+            found.measures.setdefault(kind, Measure()).add(measure)
+        found.losses.merge(losses)
     return found
 
 
-def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, storage: StorageOptions) -> dict[str, Any]:
-    found = WhatIf(_conversion_of(how), against)
-    file, topic, _, listed = SegmentUnit(*unit)
-    with received_segment((file, listed), storage) as segment:
-        found.add(segment, topic)
-    return {
-        "measures": [[kind, measure.counts()] for kind, measure in found.measures.items()],
-        "losses": found.losses.to_json(),
-    }
+def _measure(
+    unit: SegmentUnit, conversion: Conversion, against: str | None, storage: StorageOptions
+) -> tuple[dict[Kind, Measure], LossReport]:
+    found = WhatIf(conversion, against)
+    with received_segment((unit.file, unit.listed), storage) as segment:
+        found.add(segment, unit.topic)
+    return found.measures, found.losses

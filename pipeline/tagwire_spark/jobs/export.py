@@ -4,11 +4,11 @@ The table has a row for each record, with the columns of the source `kafka_log`.
 rows are stored in files next to the table (see `exported`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,51 +19,14 @@ from tagwire.log import LogPathError, Partition
 from tagwire.log.errors import is_file, is_folder, unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.files.storage import Location
-from tagwire_spark.files.store import StorageOptions, is_remote
-from tagwire_spark.jobs.export_part import TABLE, ExportOptions, SegmentPartition, export_part
+from tagwire_spark.files.store import StorageOptions
+from tagwire_spark.jobs.export_part import TABLE, ExportOptions, ExportReport, ExportUnit, SegmentPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, ExportedFiles, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import found_partitions, job_inputs, reject_output_inside
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import MODES, invalid
-
-
-class ExportReport(NamedTuple):
-    """The result of exporting a segment: counts, sizes in bytes, and damaged ranges."""
-
-    file: Path | str
-    """The segment's path, or its URL as a string."""
-    records: int
-    batches: int
-    kept: int
-    """Number of batches that are also stored as bytes: compressed batches, markers, and batches in older formats."""
-    bytes: int
-    parquet_bytes: int
-    """Size of the Parquet file that contains the segment's records."""
-    exact_bytes: int
-    """Size of the file for the rest of the segment's bytes, which are not stored in the table."""
-    damage: tuple[tuple[int, str], ...]
-    """The position of each invalid batch or unreadable record, and why. They are exported as bytes, not as rows."""
-
-    def to_json(self) -> dict[str, Any]:
-        damage = [{"position": position, "reason": reason} for position, reason in self.damage]
-        return self._asdict() | {"file": str(self.file), "damage": damage}
-
-
-class _Unit(NamedTuple):
-    """The files in `folder` that one task exports. For a segment, `partition` is its topic and partition number."""
-
-    part: ExportedFiles
-    folder: Path
-    root: Location
-    partition: SegmentPartition | None
-
-    def to_json(self) -> dict[str, Any]:
-        listed = self.root.listed(self.folder, [self.folder / name for name, _ in self.part.files])
-        source = self.root.name_of(self.folder)
-        facts = {"part": self.part, "source": source, "partition": self.partition, "file": self.part.path_of(0)}
-        return facts if listed is None else facts | {"listed": listed}
 
 
 @steadily
@@ -98,17 +61,17 @@ def export_logs(
         reject_output_inside(target, [(root, root.local) for root in roots])
         staged = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
-        work = partial(export_part, attempts=str(staged.attempts), options=list(options), storage=storage)
+        work = partial(export_part, attempts=str(staged.attempts), options=options, storage=storage)
         sizes = [sum(size for _, size in unit.part.files) for unit in units]
-        results = run_units(spark, [unit.to_json() for unit in units], sizes, work)
+        results = run_units(spark, units, sizes, work)
         parts = []
         for unit, result in zip(units, results, strict=True):
             part = unit.part
-            if result["exact_bytes"]:
-                staged.take(f"{result['attempt']}/{EXACT}", EXACT)
-            if result.get("records") and unit.partition:
+            if result.exact_bytes:
+                staged.take(f"{result.attempt}/{EXACT}", EXACT)
+            if result.report and result.report.records and unit.partition:
                 folder = table_folder(*unit.partition)
-                staged.take(f"{result['attempt']}/{TABLE}", folder)
+                staged.take(f"{result.attempt}/{TABLE}", folder)
                 part = part._replace(rows=f"{folder}/{part.name}.parquet")
             parts.append(part)
         if not any(part.rows for part in parts):
@@ -117,20 +80,12 @@ def export_logs(
             schema = pa.schema([*fields, ("topic", pa.string()), ("partition", pa.int32())])
             pq.write_table(schema.empty_table(), staged.output / "part-none.parquet")
         Export(tuple(parts), tuple(folders)).write(staged.output)
-    return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.partition]
+    return [result.report for result in results if result.report]
 
 
-def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
-    [(name, size)] = unit.part.files
-    damage = tuple((position, reason) for position, reason in result["damage"])
-    counts = {name: result[name] for name in ("records", "batches", "kept", "parquet_bytes", "exact_bytes")}
-    file = unit.root.name_of(unit.folder / name)
-    return ExportReport(file if is_remote(file) else Path(file), bytes=size, damage=damage, **counts)
-
-
-def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
+def _found(roots: list[Location]) -> tuple[list[ExportUnit], list[str]]:
     """Return the units of work, and the relative paths of all folders. Raises LogPathError for bad paths."""
-    units: list[_Unit] = []
+    units: list[ExportUnit] = []
     folders: dict[str, str] = {}
     for root in roots:
         top = root.local
@@ -172,14 +127,17 @@ def _walk(folder: Path, parents: tuple[Path, ...] = ()) -> Iterator[tuple[Path, 
 
 def _of_folder(
     folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
-) -> Iterator[_Unit]:
+) -> Iterator[ExportUnit]:
+    def unit(paths: Sequence[Path], partition: SegmentPartition | None) -> ExportUnit:
+        part = ExportedFiles(0, target, tuple((path.name, sizes[path]) for path in paths))
+        return ExportUnit(part, root.name_of(folder), partition, root.listed(folder, paths))
+
     sizes = {path: root.size_of(path) for path in files}
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):
         segments = [segment.path for segment in partition.segments]
         topic_partition = SegmentPartition(*partition_key(folder))
         for path in segments:
-            yield _Unit(ExportedFiles(0, target, ((path.name, sizes[path]),)), folder, root, topic_partition)
-    others = tuple((path.name, sizes[path]) for path in files if path not in segments)
-    if others:
-        yield _Unit(ExportedFiles(0, target, others), folder, root, None)
+            yield unit([path], topic_partition)
+    if others := [path for path in files if path not in segments]:
+        yield unit(others, None)

@@ -4,6 +4,7 @@ A segment is exported as rows and exact bytes, other files only as exact bytes. 
 batches that can't be rebuilt exactly from their rows.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,11 +23,11 @@ from tagwire.records.moving import exact_header_of
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.reading import if_gone
-from tagwire_spark.files.storage import Location
+from tagwire_spark.files.storage import Listed, Location
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEADER, NEEDED, PIECES, ROWS, ZEROS, ExportedFiles, Table
 from tagwire_spark.jobs.outputs import attempt
-from tagwire_spark.jobs.units import received_folder
+from tagwire_spark.jobs.units import received_folder, shown_path
 from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.rows import full_schema, rows_of
@@ -57,32 +58,74 @@ class SegmentPartition(NamedTuple):
     partition: int
 
 
+class ExportReport(NamedTuple):
+    """The result of exporting a segment: counts, sizes in bytes, and damaged ranges."""
+
+    file: Path | str
+    """The segment's path, or its URL as a string."""
+    records: int
+    batches: int
+    kept: int
+    """Number of batches that are also stored as bytes: compressed batches, markers, and batches in older formats."""
+    bytes: int
+    parquet_bytes: int
+    """Size of the Parquet file that contains the segment's records."""
+    exact_bytes: int
+    """Size of the file for the rest of the segment's bytes, which are not stored in the table."""
+    damage: tuple[tuple[int, str], ...]
+    """The position of each invalid batch or unreadable record, and why. They are exported as bytes, not as rows."""
+
+    def to_json(self) -> dict[str, Any]:
+        damage = [{"position": position, "reason": reason} for position, reason in self.damage]
+        return self._asdict() | {"file": str(self.file), "damage": damage}
+
+
+class ExportUnit(NamedTuple):
+    """The files that one task exports: one segment, or the other files of a folder."""
+
+    part: ExportedFiles
+    folder: str
+    """The path or URL of the files' folder."""
+    partition: SegmentPartition | None
+    """The segment's topic and partition number, or None for other files."""
+    listed: Sequence[Listed] | None
+    """The listing entries of the files if they are remote."""
+
+
+class Exported(NamedTuple):
+    """The result of a task: the folder of the task attempt, and the size and the report of what was exported."""
+
+    attempt: str
+    exact_bytes: int
+    report: ExportReport | None
+    """The segment's report, or None for other files."""
+
+
 def export_part(
-    unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
-) -> dict[str, Any]:
+    unit: ExportUnit, attempts: str, options: ExportOptions, storage: StorageOptions = NO_OPTIONS
+) -> Exported:
     """Export files to a new folder. Raises LogPathError, LogError or PipelineError for unreadable or changed files."""
-    part = ExportedFiles(*unit["part"])
-    folder = attempt(attempts)
+    part, folder, report = unit.part, attempt(attempts), None
     exact = _Pieces(folder / EXACT / part.name)
-    facts: dict[str, Any] = {}
-    with received_folder(unit["source"], unit.get("listed"), storage) as source:
+    with received_folder(unit.folder, unit.listed, storage) as source:
         for number, (name, size) in enumerate(part.files):
             path = source.local / name
             try:
-                if unit["partition"] is None:
+                if unit.partition is None:
                     with source.opened(path) as data:
                         exact.add_file(number, data)
                 else:
                     table = folder / TABLE / f"{part.name}.parquet"
-                    segment = _Segment(source, path, size, encodable(unit["file"]), ExportOptions(*options), storage)
-                    facts = segment.export(SegmentPartition(*unit["partition"]), table, exact)
+                    segment = _Segment(source, path, size, encodable(part.path_of(number)), options, storage)
+                    report = segment.export(unit.partition, table, exact)
                 now = source.size_of(path)
             except LogPathError as error:
                 raise if_gone(rejection(error), source.name_of(path)) from None
             if exact.end != size or now != size:
                 text = f"the size changed from {size} to {now} bytes, but only logs that are not in use can be exported"
                 raise changed(f"{source.name_of(path)}: {text}")
-    return {"attempt": folder.name, "exact_bytes": exact.close(), **facts}
+    exact_bytes = exact.close()
+    return Exported(folder.name, exact_bytes, report and report._replace(exact_bytes=exact_bytes))
 
 
 class _Segment(NamedTuple):
@@ -94,8 +137,8 @@ class _Segment(NamedTuple):
     options: ExportOptions
     storage: StorageOptions
 
-    def export(self, partition: SegmentPartition, table: Path, exact: "_Pieces") -> dict[str, Any]:
-        """Export the segment. Return the counts and sizes for its ExportReport."""
+    def export(self, partition: SegmentPartition, table: Path, exact: "_Pieces") -> ExportReport:
+        """Export the segment. Return its report, without the size of the exact bytes."""
         try:
             rows, damage = self._rows(partition, table, permissive=False)
         except PipelineError:
@@ -103,15 +146,12 @@ class _Segment(NamedTuple):
                 raise
             rows, damage = self._rows(partition, table, permissive=True)
         batches, kept = self._pieces(exact)
-        return {
-            "records": rows.rows,
-            "parquet_bytes": rows.close(),
-            "batches": batches,
-            "kept": kept,
-            "damage": damage,
-        }
+        file = shown_path(self.source.name_of(self.path))
+        return ExportReport(file, rows.rows, batches, kept, self.size, rows.close(), 0, tuple(damage))
 
-    def _rows(self, partition: SegmentPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
+    def _rows(
+        self, partition: SegmentPartition, path: Path, *, permissive: bool
+    ) -> tuple[Table, list[tuple[int, str]]]:
         """Write the segment's rows to a table. Return the table, and the position and error of each damaged range.
 
         The caller must close the table.
@@ -130,7 +170,7 @@ class _Segment(NamedTuple):
             for batch in rows_of(split, query, schema):
                 if permissive:
                     wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
-                    damage += [[row["position"], row["_error"]["reason"]] for row in wrong.to_pylist()]
+                    damage += [(row["position"], row["_error"]["reason"]) for row in wrong.to_pylist()]
                     batch = batch.filter(batch.column("_error").is_null())
                 table.add(self._with_file(batch, table.schema))
         except PipelineError:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute
@@ -30,7 +30,7 @@ from tagwire.records import FormatSet
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
 from tagwire_spark.jobs.tasks import over_units
-from tagwire_spark.jobs.units import received_segment
+from tagwire_spark.jobs.units import SentSegment, received_segment
 from tagwire_spark.session import settle_worker, spark_errors_converted
 
 _WIDTH: Final = 8
@@ -42,28 +42,38 @@ _WRITTEN: Final = "log int, attempt string, keys long"
 _WRITTEN_COLUMNS: Final = pa.schema([("log", pa.int32()), ("attempt", pa.string()), ("keys", pa.int64())])
 _OF_BATCH: Final = ("producer_id", "base_offset")
 
+
+class KeysUnit(NamedTuple):
+    """A segment whose keys a task finds, and the part of the partition's survey that concerns the segment."""
+
+    log: int
+    size: int
+    sent: SentSegment
+    known: Survey
+
+
 Reading = tuple[FormatSet, Limits]
 """The record formats and the limits that tasks use to read segments."""
 
 
 def find_last_offsets(
-    spark: SparkSession, staged: Staging, units: list[Any], sizes: list[int], reading: Reading, storage: StorageOptions
+    spark: SparkSession, staged: Staging, units: list[KeysUnit], reading: Reading, storage: StorageOptions
 ) -> dict[int, int]:
     """Find each key's last offset, and write it to the job's folder. Return the number of keys in each partition.
 
-    A unit describes a segment as a list: partition number, result of `sent_segment`, and the partition's Survey as
-    JSON. Raises PipelineError if a task fails.
+    Raises PipelineError if a task fails.
     """
     if not units:
         return {}
-    keys = over_units(spark, units, sizes, partial(_last_of_keys, reading=reading, storage=storage), _KEYS)
+    work = partial(_last_of_keys, reading=reading, storage=storage)
+    keys = over_units(spark, units, [unit.size for unit in units], work, _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
     with spark_errors_converted():
         rows = lasts.mapInArrow(_writing(str(staged.attempts)), _WRITTEN).collect()
     for name in {row.attempt for row in rows}:
         staged.lasts.mkdir(exist_ok=True)
         (staged.attempts / name).rename(staged.lasts / name)
-    counts = dict.fromkeys((unit[0] for unit in units), 0)
+    counts = dict.fromkeys((unit.log for unit in units), 0)
     for row in rows:
         counts[row.log] += row["keys"]
     return counts
@@ -89,10 +99,9 @@ def _ascending(offsets: Any) -> bytes:
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
-def _last_of_keys(number: int, unit: Any, reading: Reading, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
+def _last_of_keys(number: int, unit: KeysUnit, reading: Reading, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
     """Yield a segment's keys and the last offset of each, as Arrow batches. Raises LogError for an invalid batch."""
-    log, sent, facts = unit
-    known = Survey.from_json(facts)
+    log, _, sent, known = unit
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
     with received_segment(sent, storage) as segment, segment.opened() as data:
         scan = Scan(segment.name, data, *reading)

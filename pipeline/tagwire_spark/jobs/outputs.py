@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
 from tagwire.log.errors import is_file, not_written
-from tagwire.log.whole_folder import claimed, publish
+from tagwire.log.whole_folder import claimed, on_disk, publish
 from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files import commit
 from tagwire_spark.files.commit import abandon, work_folders
@@ -215,6 +215,13 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
         with suppress(PipelineError):  # if this fails, the next write removes the staged objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def flushed(folder: Path) -> str:
+    """Flush the files of a task attempt to disk. Return the attempt's name."""
+    for path in folder.iterdir():
+        on_disk(path)
+    return folder.name
 
 
 def attempt(attempts: str | Path) -> Path:

@@ -4,7 +4,7 @@ If a file can't be restored exactly, the import fails and writes no output.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,8 @@ from tagwire.records import Record
 from tagwire.records.moving import BatchHeader, rebuilt
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.reading import opened_stream
-from tagwire_spark.files.storage import Location
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
+from tagwire_spark.files.storage import Listed, Location
+from tagwire_spark.files.store import StorageOptions, is_remote
 from tagwire_spark.jobs.exported import (
     BYTES,
     EXACT,
@@ -79,11 +79,11 @@ def import_logs(
         results = run_units(spark, units, sizes, work)
         for folder in export.folders:
             (staged.output / folder).mkdir(parents=True, exist_ok=True)
-        for part, result in zip(export.parts, results, strict=True):
-            staged.take(result["attempt"], part.folder)
+        for part, (attempt_name, _) in zip(export.parts, results, strict=True):
+            staged.take(attempt_name, part.folder)
     return [
-        RestoredFile(target.below(part.path_of(number)), size, result["batches"][number])
-        for part, result in zip(export.parts, results, strict=True)
+        RestoredFile(target.below(part.path_of(number)), size, batches[number])
+        for part, (_, batches) in zip(export.parts, results, strict=True)
         for number, (_, size) in enumerate(part.files)
     ]
 
@@ -94,11 +94,14 @@ def _files_of(part: ExportedFiles, source: Location) -> Iterator[Path]:
             yield path
 
 
-def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions = NO_OPTIONS) -> dict[str, Any]:
-    facts, listed = unit
-    part, folder = ExportedFiles(*facts), attempt(attempts)
+def _import(
+    unit: tuple[ExportedFiles, Sequence[Listed] | None], source: str, attempts: str, storage: StorageOptions
+) -> tuple[str, list[int]]:
+    """Restore a part of an export. Return the attempt's name and, for each file, the number of rebuilt batches."""
+    part, listed = unit
+    folder = attempt(attempts)
     with received_folder(source, listed, storage) as location:
-        return {"attempt": folder.name, "batches": _Files(part, location, folder).write()}
+        return folder.name, _Files(part, location, folder).write()
 
 
 class _Files:

@@ -1,10 +1,11 @@
-"""Run units of work, such as reading one segment, on workers. Units and results are small JSON values, never records.
+"""Run units of work, such as reading one segment, on workers.
 
+Units and their results are pickled. They are small, and contain no records.
 Large units start first. Small units share a task. Spark may run a unit several times, even concurrently, so repeated
 writes must be harmless (see `outputs`).
 """
 
-import json
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, wraps
 from typing import Any, Final, ParamSpec, TypeVar
@@ -23,15 +24,16 @@ TASK_BYTES: Final = 64 << 20
 """The maximum total size, in bytes, of the work units in one task."""
 _OPENING: Final = 1 << 20
 """The cost of opening a unit's files, expressed as the number of bytes that can be read in that time."""
-_UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])
-_RESULT: Final = "unit int, result string"
-_RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
+_UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("pickled", pa.binary())])
+_RESULT: Final = "unit int, result binary"
+_RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.binary())])
 
 _ROWS: Final = 1000
 
 Batches = Iterator[pa.RecordBatch]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Unit = TypeVar("_Unit")
 _ATTEMPTS: Final = 3
 
 
@@ -56,11 +58,12 @@ def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
     return run
 
 
-def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+def run_units(
+    spark: SparkSession, units: Sequence[_Unit], sizes: Sequence[int], work: Callable[[_Unit], _T]
+) -> list[_T]:
     """Run `work` on each unit, and return the results in the order of the units.
 
-    Units and results must be JSON-compatible. `sizes` has the number of bytes that each unit reads. `work` must be
-    importable on workers. Raises PipelineError if a worker or Spark fails.
+    `sizes` has the number of bytes that each unit reads. Raises PipelineError if a worker or Spark fails.
     """
     if not units:
         return []
@@ -70,15 +73,15 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     # Convert the rows in slices, because a million row objects would need too much memory.
     for batch in results.to_batches(max_chunksize=_ROWS):
         for row in batch.to_pylist():
-            found[row["unit"]] = json.loads(row["result"])
+            found[row["unit"]] = pickle.loads(row["result"])
     return found
 
 
 def over_units(
     spark: SparkSession,
-    units: Sequence[Any],
+    units: Sequence[_Unit],
     sizes: Sequence[int],
-    work: Callable[[int, Any], Iterable[pa.RecordBatch]],
+    work: Callable[[int, _Unit], Iterable[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
     """Return a lazy DataFrame of the Arrow batches that `work(number, unit)` yields for each unit.
@@ -88,8 +91,8 @@ def over_units(
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]
     of_task = [number for number, task in enumerate(tasks) for _ in task]
-    unit_json = pa.array((json.dumps(units[number]) for number in numbers), pa.string(), size=len(numbers))
-    df = spark.createDataFrame(pa.table([of_task, numbers, unit_json], schema=_UNIT_COLUMNS))
+    pickled = pa.array((pickle.dumps(units[number]) for number in numbers), pa.binary(), size=len(numbers))
+    df = spark.createDataFrame(pa.table([of_task, numbers, pickled], schema=_UNIT_COLUMNS))
     return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
 
 
@@ -115,7 +118,7 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
         for batch in batches:
             for row in batch.to_pylist():
                 try:
-                    yield from work(row["unit"], json.loads(row["text"]))
+                    yield from work(row["unit"], pickle.loads(row["pickled"]))
                 except (OSError, TagwireError) as error:
                     raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
@@ -124,7 +127,7 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
 
 def _one_result(work: Callable[[Any], Any], number: int, unit: Any) -> Batches:
     try:
-        result = json.dumps(work(unit))
+        result = pickle.dumps(work(unit))
     except LogPathError:
         raise
     except OSError as error:  # an error for a full disk often has no file name

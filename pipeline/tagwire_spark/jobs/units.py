@@ -46,14 +46,9 @@ class FoundPartition(NamedTuple):
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
-    @property
-    def report_path(self) -> Path | str:
-        """The partition folder as reports show it. This is a Path or, for a URL, a string."""
-        return self.name if is_remote(self.name) else self.partition.path
-
 
 class SegmentUnit(NamedTuple):
-    """A segment to process. It is sent to a worker as a JSON list of these fields."""
+    """A segment to process."""
 
     file: str
     topic: str
@@ -61,9 +56,14 @@ class SegmentUnit(NamedTuple):
     listed: Sequence[Listed] | int
     """The inode of a local segment, or the listing entries of a remote segment and its indexes."""
 
-    @property
-    def report_path(self) -> Path | str:
-        return self.file if is_remote(self.file) else Path(self.file)
+
+SentSegment = tuple[str, Sequence[Listed] | int]
+"""The file and the `listed` of a SegmentUnit."""
+
+
+def shown_path(name: str) -> Path | str:
+    """Return a path as reports show it: as a Path or, for a URL, as a string."""
+    return name if is_remote(name) else Path(name)
 
 
 def job_inputs(
@@ -203,7 +203,7 @@ def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, L
     return [(folder, folder.relative_to(root.local).as_posix(), root) for folder, root in found.items()]
 
 
-def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
+def sent_segment(segment: Segment, root: Location) -> SentSegment:
     """Describe a segment for `received_segment`: by path and inode or, if it is remote, by URL and listing entries.
 
     Raises PipelineError if the segment no longer exists.
@@ -222,14 +222,14 @@ def _inode(file: str) -> int:
 
 
 @contextmanager
-def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
+def received_segment(sent: SentSegment, options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
     Raises PipelineError if the segment was replaced or removed in the meantime. The segment is checked again if the
     `with` block fails.
     """
     file, listed = sent
-    if is_remote(file):
+    if not isinstance(listed, int):
         with received_folder(folder_of(file), listed, options) as location:
             yield location.segment(location.local / listed[0][0])
         return

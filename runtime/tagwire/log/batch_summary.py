@@ -46,14 +46,6 @@ class Producer:
         self.epoch, self.last_timestamp = later.epoch, later.last_timestamp
         self.is_steady = self.is_steady and stays
 
-    def to_json(self) -> list[Any]:
-        return [getattr(self, name) for name in ("epoch", "last_data_offset", "last_timestamp", "is_steady")]
-
-
-def _spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Parse the JSON form of `BatchSummary.aborted`, the aborted transactions of each producer."""
-    return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
-
 
 class BatchSummary:
     """The summary of one segment or, after calls of `go_on`, of several consecutive segments."""
@@ -136,21 +128,6 @@ class BatchSummary:
             return spans
         return [(self.open[producer_id], offset), *(span for span in spans if span[1] != offset)]
 
-    def to_json(self) -> dict[str, Any]:
-        producers = {str(each): producer.to_json() for each, producer in self.producers.items()}
-        return vars(self) | {"producers": producers}
-
-    @classmethod
-    def from_json(cls, facts: dict[str, Any]) -> "BatchSummary":
-        found = cls()
-        vars(found).update(facts)
-        found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
-        for name in ("begun", "open"):
-            setattr(found, name, {int(each): offset for each, offset in facts[name].items()})
-        found.markers = {int(each): (kind, offset) for each, (kind, offset) in facts["markers"].items()}
-        found.aborted = _spans_from_json(facts["aborted"])
-        return found
-
 
 def summarize(
     segment: Segment,
@@ -222,26 +199,20 @@ class Survey:
             return batch.is_control and batch.producer_epoch == producer.epoch
         return batch.last_offset == producer.last_data_offset
 
-    def between(self, first: int, end: int) -> dict[str, Any]:
-        """Return the part of the survey that concerns the offsets from `first` to `end - 1`, as JSON values."""
-        producers = {
-            str(each): producer.to_json()
+    def between(self, first: int, end: int) -> "Survey":
+        """Return the part of the survey that concerns the offsets from `first` to `end - 1`."""
+        found = Survey()
+        found.end, found.oldest_kept_ms = self.end, self.oldest_kept_ms
+        found.producers = {
+            each: producer
             for each, producer in self.producers.items()
             if producer.last_data_offset is None or first <= producer.last_data_offset < end
         }
-        aborted = {
-            str(each): concerned
+        found.aborted = {
+            each: concerned
             for each, spans in self.aborted.items()
             if (concerned := [span for span in spans if span[0] < end and span[1] >= first])
         }
-        return {"end": self.end, "oldest_kept_ms": self.oldest_kept_ms, "producers": producers, "aborted": aborted}
-
-    @classmethod
-    def from_json(cls, facts: dict[str, Any]) -> "Survey":
-        found = cls()
-        found.end, found.oldest_kept_ms = facts["end"], facts["oldest_kept_ms"]
-        found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
-        found.aborted = _spans_from_json(facts["aborted"])
         return found
 
 

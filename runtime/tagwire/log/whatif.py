@@ -71,18 +71,6 @@ class Measure:
         self.seconds = 0.0
         """The processor time for reading and converting, in seconds."""
 
-    def counts(self) -> dict[str, Any]:
-        """Return all counts as JSON values, from which `of` recreates the Measure."""
-        counts = {name: getattr(self, name) for name in self.__slots__}
-        return counts | {"header_saved": sorted(self.header_saved.items())}
-
-    @classmethod
-    def of(cls, counts: dict[str, Any]) -> "Measure":
-        found = cls()
-        for name, count in counts.items():
-            setattr(found, name, Counter(dict(count)) if name == "header_saved" else count)
-        return found
-
     def add(self, other: "Measure") -> None:
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -244,7 +244,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
         if name not in RECORD_FORMATS:
             known = format_names()
             raise FormatError(
-                f"there is no record format {shown(name)}{near(name, known)}; there are {', '.join(known)}"
+                f"there is no record format {shown(name)}{near(name, known)}; the known formats are {', '.join(known)}"
             )
         found = Format(record_format(name))
         found.name = found.source = name

@@ -1,4 +1,4 @@
-import json
+import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)
         try:
-            return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+            return [pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit))))) for unit in units]
         except TagwireError as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 

@@ -20,7 +20,8 @@ from tagwire_spark.jobs import (
     compact,
     compact_logs,
 )
-from tagwire_spark.jobs.compact import do_unit
+from tagwire_spark.jobs.compact import Task, compact_whole
+from tagwire_spark.jobs.outputs import JobFolders
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 
 pytestmark = pytest.mark.spark
@@ -33,7 +34,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
 
     def noted(spark: Any, units: Sequence[Any], *rest: Any) -> list[Any]:
-        done.extend(unit["do"] for unit in units)
+        done.extend(unit.work.func.__name__ for unit in units)
         return run_units(spark, units, *rest)
 
     monkeypatch.setattr(compact, "run_units", noted)
@@ -78,9 +79,9 @@ def test_random_logs(spark: SparkSession, tmp_path: Path, apart: list[str], rule
     assert sorted(got, key=lambda each: str(each.partition)) == expected
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many"}
     if "dirty_from" in rules:
-        assert set(apart) == {"partition"}
+        assert set(apart) == {"compact_whole"}
     else:
-        assert apart.count("rewrite") > 50 and "partition" not in apart
+        assert apart.count("rewrite") > 50 and "compact_whole" not in apart
 
 
 def test_logs_of_brokers(spark: SparkSession, logs: Path, tmp_path: Path, apart: list[str]) -> None:
@@ -89,7 +90,7 @@ def test_logs_of_brokers(spark: SparkSession, logs: Path, tmp_path: Path, apart:
     got = compact_logs(spark, logs, tmp_path / "many", **rules)
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
     assert sorted(got, key=lambda each: str(each.partition)) == expected
-    assert apart.count("rewrite") > 20 and "partition" not in apart
+    assert apart.count("rewrite") > 20 and "compact_whole" not in apart
 
 
 def test_most_records_have_one_key(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
@@ -115,7 +116,7 @@ def test_active_and_truncated_segments_are_copied(spark: SparkSession, tmp_path:
     expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW})
     assert compact_logs(spark, log.parent, tmp_path / "many", now=NOW) == expected
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
-    assert (apart.count("summaries"), apart.count("rewrite"), apart.count("carry")) == (8, 7, 1)
+    assert (apart.count("summary_of"), apart.count("rewrite"), apart.count("carry")) == (8, 7, 1)
 
 
 def test_logs_that_are_not_in_order_go_in_one_task(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
@@ -128,7 +129,7 @@ def test_logs_that_are_not_in_order_go_in_one_task(spark: SparkSession, tmp_path
     expected = on_one_machine(log.parent, tmp_path / "one", {"now": NOW, "include_active": True})
     assert compact_logs(spark, log.parent, tmp_path / "many", now=NOW, include_active=True) == expected
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
-    assert apart == ["summaries", "summaries", "summaries", "partition", "rewrite"]
+    assert apart == ["summary_of", "summary_of", "summary_of", "compact_whole", "rewrite"]
 
 
 def test_damage_is_reported_and_nothing_is_left(spark: SparkSession, tmp_path: Path, apart: list[str]) -> None:
@@ -172,15 +173,15 @@ def test_small_logs_are_compacted_in_one_task_at_the_current_time(
     for path, at in zip(sorted(log.iterdir()), times, strict=True):
         os.utime(path, ns=(at * 1_000_000, at * 1_000_000))
     [report] = compact_logs(spark, log.parent, tmp_path / "out", include_active=True, min_compaction_lag_ms=3 * DAY)
-    assert (report.compacted_to, apart) == (2, ["partition"])
+    assert (report.compacted_to, apart) == (2, ["compact_whole"])
 
 
 def test_each_attempt_has_its_own_folder(tmp_path: Path) -> None:
     log = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", b"v")])
     (tmp_path / "job" / "attempts").mkdir(parents=True)
-    unit = {"do": "partition", "path": str(log)}
-    first, second = (do_unit(unit, str(tmp_path / "job"), {"now": NOW}) for _ in range(2))
-    assert first["attempt"] != second["attempt"] and first["report"] == second["report"]
+    task = Task(JobFolders(tmp_path / "job"), Compaction(now=NOW))
+    first, second = (compact_whole(task, str(log), None, log) for _ in range(2))
+    assert first.attempt != second.attempt and first.partition == second.partition
 
 
 def test_no_features_missing_from_spark_connect() -> None:

@@ -114,7 +114,7 @@ def test_folders_without_segments(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def facts(found: WhatIf) -> tuple[dict[Kind, Any], Any]:
-    counts = {kind: measure.counts() | {"seconds": 0} for kind, measure in found.measures.items()}
+    counts = {kind: measure.to_json() | {"seconds": 0} for kind, measure in found.measures.items()}
     return counts, found.losses.to_json()
 
 

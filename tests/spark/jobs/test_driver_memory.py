@@ -1,4 +1,4 @@
-import json
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -27,13 +27,10 @@ def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") ->
     """Convert only the first segment, and return its result for every unit. This function replaces `run_units`."""
     if not units:
         return []
-    text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
-    found = []
-    for number in range(len(units)):
-        answer = json.loads(text)
-        answer[0] = f"{number:032}"
-        (attempts / answer[0]).mkdir()
-        found.append(answer)
+    pickled, attempts = pickle.dumps(work(units[0])), Path(work.keywords["attempts"])
+    found = [pickle.loads(pickled)._replace(attempt=f"{number:032}") for number in range(len(units))]
+    for answer in found:
+        (attempts / answer.attempt).mkdir()
     return found
 
 

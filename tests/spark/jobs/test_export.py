@@ -25,7 +25,7 @@ from tagwire_cli.output.tables import camel_keys
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import export_logs, import_logs
 from tagwire_spark.jobs.export import _found
-from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.export_part import ExportOptions, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, column_names, table_folder
 from tagwire_spark.jobs.units import job_inputs
 
@@ -270,7 +270,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
         file.write(build([RECORDS[0].replace(offset=20)], "v2").encode())
     (tmp_path / "attempts").mkdir()
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*are not in use"):
-        export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, format_set("auto")])
+        export_part(unit, str(tmp_path / "attempts"), ExportOptions(column_names(None), False, format_set("auto")))
 
 
 def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tagwire_spark import PipelineError
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs, whatif_logs
 from tagwire_spark.jobs.export import _found
-from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.export_part import ExportOptions, export_part
 from tagwire_spark.jobs.exported import column_names
 from tagwire_spark.jobs.outputs import JobOutput, staging
 from tagwire_spark.jobs.tasks import run_units
@@ -144,11 +144,11 @@ def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
 
 def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
     [unit, *_], _ = _found(job_inputs(SAMPLE, ExitStack()))
-    how = [column_names(None), False, format_set("auto")]
+    how = ExportOptions(column_names(None), False, format_set("auto"))
     with staging(JobOutput(tmp_path / "out"), cast(SparkSession, None)) as staged:
-        first, second = (export_part(unit.to_json(), str(staged.attempts), how) for _ in range(2))
-        assert first["attempt"] != second["attempt"]
-        assert files(staged.attempts / first["attempt"]) == files(staged.attempts / second["attempt"])
+        first, second = (export_part(unit, str(staged.attempts), how) for _ in range(2))
+        assert first.attempt != second.attempt
+        assert files(staged.attempts / first.attempt) == files(staged.attempts / second.attempt)
 
 
 _KILLED_AT_EACH_STEP = """
@@ -247,8 +247,8 @@ _AN_EXPORT = _KILLED_AT_EACH_STEP + """
 from tagwire_spark.jobs import export, export_logs, import_logs, restore
 
 def here(spark, units, sizes, work):
-    import json
-    return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+    import pickle
+    return [pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit))))) for unit in units]
 
 export.run_units = restore.run_units = here
 

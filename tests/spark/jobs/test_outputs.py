@@ -11,12 +11,13 @@ from pyspark.sql import SparkSession
 from small_logs import transactional
 from written_logs import SAMPLE, at_once, files
 
-from tagwire.limits import DEFAULT_LIMITS
 from tagwire.log import LogPathError
+from tagwire.log.convert import Conversion
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
 from tagwire_spark.jobs.convert import _convert
 from tagwire_spark.jobs.exported import Export
 from tagwire_spark.jobs.outputs import JobOutput, staging
+from tagwire_spark.jobs.units import SegmentUnit
 
 pytestmark = pytest.mark.spark
 
@@ -43,9 +44,6 @@ def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
 
     assert at_once(*(partial(job, number) for number in range(6))) == 5 * ["LogPathError"]
     assert len(list((tmp_path / "out").iterdir())) == 1
-
-
-NOTHING = (None, None, None, None, "auto", DEFAULT_LIMITS)
 
 
 @pytest.mark.usefixtures("here")
@@ -97,13 +95,13 @@ def test_output_inside_a_source(tmp_path: Path, job: Callable[..., Any]) -> None
 
 def test_abandoned_attempt_leaves_no_files(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
-    unit = [str(segment), "orders", "orders-0", segment.stat().st_ino]
+    unit = SegmentUnit(str(segment), "orders", "orders-0", segment.stat().st_ino)
     with staging(JobOutput(tmp_path / "out"), NO_SPARK) as staged:
-        first, second = (_convert(unit, str(staged.attempts), NOTHING) for _ in range(2))
+        first, second = (_convert(unit, str(staged.attempts), Conversion()) for _ in range(2))
         assert first[0] != second[0]
         staged.take(second[0], "orders-0")
         assert not (tmp_path / "out").exists()
     assert files(tmp_path / "out")[f"orders-0/{segment.name}"] == segment.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(LogPathError, match="all workers must mount"):
-        _convert(unit, str(staged.attempts), NOTHING)  # an attempt after the end of the job
+        _convert(unit, str(staged.attempts), Conversion())  # an attempt after the end of the job

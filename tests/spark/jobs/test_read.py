@@ -1,4 +1,3 @@
-import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,7 +122,7 @@ def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
     tasks = [
         pickle.loads(task.as_py())
         for unit in read._units(query)
-        for plan in read._planned(query, 0, json.loads(json.dumps(unit)))
+        for plan in read._planned(query, 0, unit)
         for task in plan.column(0)
     ]
     rows = [row for task in tasks for each in rows_of_task(task, query, schema) for row in each.to_pylist()]

@@ -40,7 +40,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
 }
 PROGRAM = """
-import json, os, signal, sys, time
+import os, pickle, signal, sys, time
 from importlib import import_module
 from pathlib import Path
 from pyspark.sql import SparkSession, functions as F
@@ -113,24 +113,23 @@ def kill_executor(name):
     os.kill(int(process.name), signal.SIGKILL)
 
 def local(spark, units, sizes, work):
-    return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+    return [pickle.loads(pickle.dumps(work(pickle.loads(pickle.dumps(unit))))) for unit in units]
 
 def disturbed(name, act):
     '''Return a replacement for `run_units`. The first attempt of one unit writes half of its files and calls `act`.'''
     def run(spark, units, sizes, work):
         def done(unit):
             result = work(unit)
-            if json.dumps(unit) == slow:
+            if pickle.dumps(unit) == slow:
                 if is_first(name):
-                    attempt = result["attempt"] if isinstance(result, dict) else result[0]
-                    [written] = (folder / "jobs").glob(f".*/attempts/{attempt}")
+                    [written] = (folder / "jobs").glob(f".*/attempts/{result.attempt}")
                     for path in files(written):
                         os.truncate(written / path, (written / path).stat().st_size // 2)
                     act(name)
                     os._exit(1)
                 (folder / f"{name}.second").touch()
             return result
-        slow = json.dumps(units[0]) if units else ""
+        slow = pickle.dumps(units[0]) if units else b""
         return tasks.run_units(spark, units, sizes, done)
     return run
 

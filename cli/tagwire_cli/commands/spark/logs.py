@@ -16,7 +16,7 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
-    from tagwire_spark.jobs.export import ExportReport
+    from tagwire_spark.jobs.export_part import ExportReport
 
 
 _NUMBERS: Final = ("records", "batches", "kept", "bytes", "parquet", "exact")
