@@ -74,8 +74,3 @@ def test_frames(api: int) -> None:
     for size in range(len(data)):
         with pytest.raises(tagwire.DecodeError):
             registry.decode_request(data[:size])
-
-
-def test_the_apis() -> None:
-    assert len(kip482_rpcs.ApiKey) == 48
-    assert [key.value for key in kip482_rpcs.ApiKey] == list(range(48))

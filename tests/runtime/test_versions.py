@@ -11,20 +11,11 @@ from tagwire.versions import HIGHEST, NONE, Versions
 RANGES = st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda pair: Versions(*pair))
 
 
-@pytest.mark.parametrize(
-    ("text", "lowest", "highest", "canonical"),
-    [
-        ("none", 0, -1, "none"),
-        ("0", 0, 0, "0"),
-        ("3-3", 3, 3, "3"),
-        ("1-12", 1, 12, "1-12"),
-        ("9+", 9, HIGHEST, "9+"),
-        ("0-32767", 0, HIGHEST, "0+"),
-        (" 2-4 ", 2, 4, "2-4"),
-        ("3-1", 0, -1, "none"),
-        ("32767", HIGHEST, HIGHEST, "32767+"),
-    ],
-)
+@pytest.mark.parametrize(("text", "lowest", "highest", "canonical"), [
+    ("none", 0, -1, "none"), ("0", 0, 0, "0"), ("3-3", 3, 3, "3"), ("1-12", 1, 12, "1-12"), ("9+", 9, HIGHEST, "9+"),
+    ("0-32767", 0, HIGHEST, "0+"), (" 2-4 ", 2, 4, "2-4"), ("3-1", 0, -1, "none"),
+    ("32767", HIGHEST, HIGHEST, "32767+"),
+])  # fmt: skip
 def test_texts_are_read_and_printed(text: str, lowest: int, highest: int, canonical: str) -> None:
     versions = Versions.parse(text)
     assert (versions.lowest, versions.highest, str(versions)) == (lowest, highest, canonical)

@@ -6,15 +6,8 @@ from typing import NamedTuple
 
 from tagwire.records import Record, build, format_of
 
-OLDER = {
-    "kip82-int": ("v0", "v1"),
-    "kip82-int-signed": ("v0", "v1"),
-    "kip82-int+kip87": ("v0", "v1"),
-    "kip82-str": ("v0", "v1"),
-    "kip87": ("v0", "v1"),
-    "v3": ("v0", "v1", "v2"),
-    "v3-zigzag": ("v0", "v1", "v2"),
-}
+DRAFTS = ("kip82-int", "kip82-int-signed", "kip82-int+kip87", "kip82-str", "kip87")
+OLDER = dict.fromkeys(DRAFTS, ("v0", "v1")) | dict.fromkeys(("v3", "v3-zigzag"), ("v0", "v1", "v2"))
 
 
 class Mixture(NamedTuple):

@@ -145,12 +145,6 @@ def test_a_cut_clips_record_formats(formats: Spec, below: int, left: Spec) -> No
     assert only_field(only)["recordFormats"] == {f"{below - 1}+": list(left.values())[-1]}
 
 
-def test_cut_can_be_lowered_to_match_the_other_half_of_a_pair() -> None:
-    plain = cut(message(field(), field("New", versions="2+")), below=2)
-    assert plain["validVersions"] == "0-1"
-    assert only_field(plain) == field()
-
-
 def test_fallback_stays_while_its_version_does() -> None:
     error = field("ErrorCode", type="int16")
     fallback = {"version": 1, "errorCode": 35}
@@ -182,14 +176,6 @@ def test_specs_are_not_changed() -> None:
     restated(spec)
     only_version(with_new_version(cut(spec)))
     assert json.dumps(spec) == before
-
-
-def test_a_new_version_of_a_plain_spec() -> None:
-    plain = message(field(), field("Gone", versions="0-4"), flexibleVersions="none")
-    draft = with_new_version(plain)
-    assert (draft["validVersions"], draft["versionsWithOptional"]) == ("0-5", "5+")
-    assert "flexibleVersions" not in draft
-    assert draft["fields"] == plain["fields"], "a field that ends with version 4 is not in version 5"
 
 
 def test_a_further_version_keeps_the_versions_with_optional_fields() -> None:

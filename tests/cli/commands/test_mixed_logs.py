@@ -49,18 +49,8 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     for command in ("log dump", "log stat", "explain"):
         output = tagwire_output(*command.split(), "--only-format", segment, code=2)
         assert "--only-format needs --record-format with the name of a format" in output
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("kip87,kip82-int", "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one"),
-        ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
-        ("kip87,auto", "there is no record format 'auto'"),
-    ],
-)
-def test_contradictory_format_sets_are_rejected(tmp_path: Path, name: str, sentence: str) -> None:
-    assert sentence in " ".join(tagwire_output("log", "verify", tmp_path, "--format", name, code=2).split())
+    output = tagwire_output("log", "verify", segment, "--format", "kip87,kip82-int", code=2)
+    assert "kip87 and kip82-int both have magic 2" in output
 
 
 BOTH = {"headers": ((1, b"1"),), "tombstone": True}

@@ -121,13 +121,6 @@ def test_complete_lines_of_a_truncated_capture_are_read() -> None:
     assert "can't be read after line" in done.stderr
 
 
-def test_a_capture_with_a_login() -> None:
-    row = {"run": "r", "dir": "req", "api_key": 36, "api_version": 2, "hex": LOGIN.hex()}
-    done = run("redact", stdin=json.dumps(row).encode(), code=0)
-    assert SECRET.hex() not in done.stdout
-    assert json.loads(done.stdout)["run"] == "r"
-
-
 @pytest.mark.parametrize("wrapped", [b"\0\0\0\x10%b", b'{"dir": "%b"}', b'{"dir": "req", "hex": "%b"}'])
 def test_errors_quote_nothing_of_the_input(wrapped: bytes) -> None:
     done = run("redact", stdin=wrapped % SECRET, code=1)

@@ -161,29 +161,14 @@ def test_removed_api_keeps_its_key(more: str) -> None:
     assert message.structs == ()
 
 
-@pytest.mark.parametrize(
-    ("type", "default", "value"),
-    [
-        ("bool", '"TRUE"', True),
-        ("bool", "false", False),
-        ("int8", "-128", -128),
-        ("int32", '"0x7fffffff"', 2**31 - 1),
-        ("uint32", '"0xffffffff"', 2**32 - 1),
-        ("uint32", "4294967295", 2**32 - 1),
-        ("int64", '"+5"', 5),
-        ("int32", '""', 0),
-        ("float64", '"1e3"', 1000.0),
-        ("float64", "-1.5", -1.5),
-        ("float64", '"-Infinity"', float("-inf")),
-        ("string", '"a\\"b\\\\c"', 'a"b\\c'),
-        ("string", "5", "5"),
-        ("uuid", '"AAAAAAAAAAAAAAAAAAAAAQ"', UUID(int=1)),
-        ("uuid", '"_____________________w=="', UUID(int=2**128 - 1)),
-        ("[]int32", '""', ()),
-        ("bytes", "null", b""),
-        ("records", '"null"', None),
-    ],
-)
+@pytest.mark.parametrize(("type", "default", "value"), [
+    ("bool", '"TRUE"', True), ("bool", "false", False), ("int8", "-128", -128), ("int32", '"0x7fffffff"', 2**31 - 1),
+    ("uint32", '"0xffffffff"', 2**32 - 1), ("uint32", "4294967295", 2**32 - 1), ("int64", '"+5"', 5),
+    ("int32", '""', 0), ("float64", '"1e3"', 1000.0), ("float64", "-1.5", -1.5),
+    ("float64", '"-Infinity"', float("-inf")), ("string", '"a\\"b\\\\c"', 'a"b\\c'), ("string", "5", "5"),
+    ("uuid", '"AAAAAAAAAAAAAAAAAAAAAQ"', UUID(int=1)), ("uuid", '"_____________________w=="', UUID(int=2**128 - 1)),
+    ("[]int32", '""', ()), ("bytes", "null", b""), ("records", '"null"', None),
+])  # fmt: skip
 def test_defaults(type: str, default: str, value: object) -> None:
     found = field(f'"default": {default}', type).default
     assert found == value and found.__class__ is value.__class__

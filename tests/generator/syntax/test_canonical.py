@@ -148,20 +148,11 @@ def test_each_lenient_form_is_noted() -> None:
 
 
 DEFAULTS = [
-    ("int8", "-0128", "-128"),
-    ("int32", "0xff", "255"),
-    ("int64", 5, "5"),
-    ("uint16", "+7", "7"),
-    ("bool", False, "false"),
-    ("bool", "True", "true"),
-    ("float64", 0.5, "0.5"),
-    ("float64", "1e3", "1e3"),
-    ("string", "0xff", "0xff"),
-    ("string", "null", "null"),
-    ("string", 10, "10"),
-    ("[]int32", "null", "null"),
+    ("int8", "-0128", "-128"), ("int32", "0xff", "255"), ("int64", 5, "5"), ("uint16", "+7", "7"),
+    ("bool", False, "false"), ("bool", "True", "true"), ("float64", 0.5, "0.5"), ("float64", "1e3", "1e3"),
+    ("string", "0xff", "0xff"), ("string", "null", "null"), ("string", 10, "10"), ("[]int32", "null", "null"),
     ("uuid", "H3KKO4NTRPaCWtEmm3vW7A", "H3KKO4NTRPaCWtEmm3vW7A"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "given", "expected"), DEFAULTS)

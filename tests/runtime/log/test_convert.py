@@ -137,36 +137,20 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    usual: dict[str, Any] = {
-        "producer_id": 7,
-        "producer_epoch": 1,
-        "base_sequence": 10,
-        "is_transactional": True,
-        "partition_leader_epoch": 3,
-    } | (first or {})
+    usual: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 10, "is_transactional": True}
+    usual |= {"partition_leader_epoch": 3} | (first or {})
     one = build([Record(0, 50, b"a", b"1"), Record(1, 51, b"b", b"2")], "v2", **usual)
     after = {**usual, "base_sequence": 12 if usual["base_sequence"] >= 0 else -1} | change
     other = build([Record(2, 60, b"c", b"3"), Record(3, 61, b"d", b"4")], "v2", **after)
     return [(0, one), (one.size, other)]
 
 
-@pytest.mark.parametrize(
-    ("change", "batches"),
-    [
-        ({}, 1),
-        ({"producer_id": 8}, 2),
-        ({"producer_epoch": 2}, 2),
-        ({"base_sequence": 13}, 2),
-        ({"is_transactional": False}, 2),
-        ({"partition_leader_epoch": 4}, 2),
-        ({"is_control": True}, 2),
-        ({"delete_horizon_ms": 40}, 2),
-        ({"timestamp_type": "append", "append_time": 60}, 2),
-        ({"compression": "gzip"}, 2),
-        ({"base_offset": 2, "last_offset": 1 << 31}, 2),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("change", "batches"), [
+    ({}, 1), ({"producer_id": 8}, 2), ({"producer_epoch": 2}, 2), ({"base_sequence": 13}, 2),
+    ({"is_transactional": False}, 2), ({"partition_leader_epoch": 4}, 2), ({"is_control": True}, 2),
+    ({"delete_horizon_ms": 40}, 2), ({"timestamp_type": "append", "append_time": 60}, 2),
+    ({"compression": "gzip"}, 2), ({"base_offset": 2, "last_offset": 1 << 31}, 2),
+], ids=str)  # fmt: skip
 def test_only_records_with_equal_properties_share_a_batch(change: dict[str, Any], batches: int) -> None:
     assert len(list(rebatched(two(change), BatchSize(records=100)))) == batches
 

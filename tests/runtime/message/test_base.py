@@ -61,18 +61,10 @@ def test_replace_changes_a_copy(replace: Any) -> None:
         replace(MESSAGE, nothing=1)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        (NAN, NAN, True),
-        (NAN, float("nan"), True),
-        (NAN, OTHER_NAN, False),
-        (NAN, 1.5, False),
-        (0.0, -0.0, False),
-        (1.5, 1.5, True),
-        (1.5, 2.5, False),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "is_same"), [
+    (NAN, NAN, True), (NAN, float("nan"), True), (NAN, OTHER_NAN, False), (NAN, 1.5, False), (0.0, -0.0, False),
+    (1.5, 1.5, True), (1.5, 2.5, False),
+])  # fmt: skip
 def test_floats_compare_by_their_bits(one: float, other: float, is_same: bool) -> None:
     assert (PollRequest(ratio=one) == PollRequest(ratio=other)) is is_same
 

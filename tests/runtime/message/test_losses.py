@@ -17,6 +17,12 @@ from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.unknown_tags import NO_TAGS
 
 ONE = UUID(int=1)
+SEVERAL = [PollTopic(topic_id=ONE, unknown_tags={5: b"x"}), PollTopic(partitions=[2**31])]
+LOST = [
+    Loss("topics[0].topic_id", ONE, ignorable=True),
+    Loss("topics[0].unknown_tags", {5: b"x"}, ignorable=False),
+    Loss("topics[1].partitions[0]", 2**31, ignorable=False),
+]
 
 
 @pytest.mark.parametrize(
@@ -39,16 +45,7 @@ ONE = UUID(int=1)
         ({"port": 65536}, 0, [Loss("port", 65536, ignorable=False)], "none"),
         ({"quota": 2**63}, 2, [Loss("quota", 2**63, ignorable=False)], "none"),
         ({"topics": [PollTopic(), PollTopic(name=None)]}, 2, [Loss("topics[1].name", None, ignorable=False)], "3"),
-        (
-            {"topics": [PollTopic(topic_id=ONE, unknown_tags={5: b"x"}), PollTopic(partitions=[2**31])]},
-            1,
-            [
-                Loss("topics[0].topic_id", ONE, ignorable=True),
-                Loss("topics[0].unknown_tags", {5: b"x"}, ignorable=False),
-                Loss("topics[1].partitions[0]", 2**31, ignorable=False),
-            ],
-            "none",
-        ),
+        ({"topics": SEVERAL}, 1, LOST, "none"),
         ({"topics": 5}, 0, [Loss("topics", 5, ignorable=False)], "none"),
         ({"topics": ["x"]}, 0, [Loss("topics[0]", "x", ignorable=False)], "none"),
         ({"cursor": Rack(row=300)}, 2, [Loss("cursor.row", 300, ignorable=False)], "none"),

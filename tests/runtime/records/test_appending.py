@@ -21,38 +21,20 @@ class Number:
         return 5
 
 
+HEADERS = (
+    *((("a", b"1"), ("a", None)), [("a", b"1")], [["a", b"1"]], (("a", "text"),), (("\ud800", b""),), ((1, b"1"),)),
+    *((("a",),), iter((("a", b"1"),))),
+)
 ODD: list[dict[str, Any]] = [
     {},
-    {"value": b""},
     {"key": b"k" * 70, "value": b"v" * 20_000},
-    {"value": bytearray(b"v")},
-    {"value": memoryview(b"v")},
-    {"value": "text"},
     {"key": 5},
-    {"timestamp": True},
-    {"timestamp": 1.5},
-    {"timestamp": Number()},
-    {"timestamp": 2**63 - 1},
-    {"timestamp": 2**63},
-    {"timestamp": -(2**63)},
-    {"headers": (("a", b"1"), ("a", None))},
-    {"headers": [("a", b"1")]},
-    {"headers": [["a", b"1"]]},
-    {"headers": (("a", "text"),)},
-    {"headers": (("\ud800", b""),)},
-    {"headers": ((1, b"1"),)},
-    {"headers": (("a",),)},
-    {"headers": iter((("a", b"1"),))},
-    {"offset": 100},
-    {"offset": -5},
-    {"offset": 2**31 + 7},
-    {"offset": 2**63 - 1},
-    {"offset": 2**63},
-    {"tombstone": True},
-    {"tombstone": False},
-    {"attributes": 3},
-    {"attributes": 200},
-    {"attributes": "x"},
+    *({"value": value} for value in (b"", bytearray(b"v"), memoryview(b"v"), "text")),
+    *({"timestamp": time} for time in (True, 1.5, Number(), 2**63 - 1, 2**63, -(2**63))),
+    *({"headers": headers} for headers in HEADERS),
+    *({"offset": offset} for offset in (100, -5, 2**31 + 7, 2**63 - 1, 2**63)),
+    *({"tombstone": flag} for flag in (True, False)),
+    *({"attributes": bits} for bits in (3, 200, "x")),
 ]
 
 

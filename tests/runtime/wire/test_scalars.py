@@ -99,23 +99,12 @@ def test_a_boolean_byte_is_0_or_1() -> None:
         wire.booleans(b"\x02", 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("call", "value"),
-    [
-        (wire.put_string, "x" * 32768),
-        (wire.put_compact_string, "x" * 32768),
-        (wire.put_compact_string, "\ud800"),
-        (wire.put_string, b"x"),
-        (wire.put_string, None),
-        (wire.put_binary, [1, 2]),
-        (wire.put_binary, "text"),
-        (wire.put_binary, None),
-        (wire.put_booleans, [2]),
-        (wire.put_uuids, [b"0" * 16]),
-        (fixed_array("int16").put, [32768]),
-        (fixed_array("int16").put_compact, ["1"]),
-    ],
-)
+@pytest.mark.parametrize(("call", "value"), [
+    (wire.put_string, "x" * 32768), (wire.put_compact_string, "x" * 32768), (wire.put_compact_string, "\ud800"),
+    (wire.put_string, b"x"), (wire.put_string, None), (wire.put_binary, [1, 2]), (wire.put_binary, "text"),
+    (wire.put_binary, None), (wire.put_booleans, [2]), (wire.put_uuids, [b"0" * 16]),
+    (fixed_array("int16").put, [32768]), (fixed_array("int16").put_compact, ["1"]),
+])  # fmt: skip
 def test_bad_values_are_rejected(call: Any, value: Any) -> None:
     with pytest.raises(WRITE_ERRORS):
         call(bytearray(), value)

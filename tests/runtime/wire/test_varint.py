@@ -5,21 +5,10 @@ from hypothesis import strategies as st
 from tagwire.wire.varint import from_zigzag, put_uvarint, read_uvarint, to_zigzag, uvarint_bytes
 
 
-@pytest.mark.parametrize(
-    ("value", "hex_text"),
-    [
-        (0, "00"),
-        (1, "01"),
-        (127, "7f"),
-        (128, "8001"),
-        (300, "ac02"),
-        (16383, "ff7f"),
-        (16384, "808001"),
-        (2**31 - 1, "ffffffff07"),
-        (2**32 - 1, "ffffffff0f"),
-        (2**64 - 1, "ffffffffffffffffff01"),
-    ],
-)
+@pytest.mark.parametrize(("value", "hex_text"), [
+    (0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (16383, "ff7f"), (16384, "808001"),
+    (2**31 - 1, "ffffffff07"), (2**32 - 1, "ffffffff0f"), (2**64 - 1, "ffffffffffffffffff01"),
+])  # fmt: skip
 def test_known_forms(value: int, hex_text: str) -> None:
     data = bytes.fromhex(hex_text)
     out = bytearray(b"-")

@@ -5,21 +5,12 @@ from tagwire_workbench.language.editing import renamable
 from tagwire_workbench.language.spec_names import Symbol, definition, outline, references
 
 
-@pytest.mark.parametrize(
-    ("text", "needle", "declared", "named"),
-    [
-        (SPEC, '"Picture"', 7, [7, 4, 5]),
-        (SPEC, '" [] Picture "', 7, [7, 4, 5]),
-        (SPEC, '"[]Inner"', 3, [3]),
-        (SPEC, '"Size"', 7, [7]),
-        (FORMAT, '"Flags"', 4, [4, 5, 11]),
-        (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
-        (FORMAT, '"Items"', 7, [7, 6]),
-        (FORMAT, '"Key"', 8, [8, 7, 9]),
-        (FORMAT, '"Magic"', 3, [3, 1]),
-        (FORMAT, '"[]Item"', 7, [7]),
-    ],
-)
+@pytest.mark.parametrize(("text", "needle", "declared", "named"), [
+    (SPEC, '"Picture"', 7, [7, 4, 5]), (SPEC, '" [] Picture "', 7, [7, 4, 5]), (SPEC, '"[]Inner"', 3, [3]),
+    (SPEC, '"Size"', 7, [7]), (FORMAT, '"Flags"', 4, [4, 5, 11]), (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
+    (FORMAT, '"Items"', 7, [7, 6]), (FORMAT, '"Key"', 8, [8, 7, 9]), (FORMAT, '"Magic"', 3, [3, 1]),
+    (FORMAT, '"[]Item"', 7, [7]),
+])  # fmt: skip
 def test_definitions_and_references(text: str, needle: str, declared: int, named: list[int]) -> None:
     found = definition(text, at(text, needle))
     assert found is not None and lines(text, [found.start]) == [declared]
