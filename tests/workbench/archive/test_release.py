@@ -1,6 +1,6 @@
 import pytest
 
-from tagwire_workbench.archive.release import SpecText, mended
+from tagwire_workbench.archive.release import mended
 
 HEAD = '"type": "data", "name": "FooData", "validVersions": "0"'
 WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'
@@ -9,10 +9,6 @@ MENDED = {"type": "data", "name": "FooData", "validVersions": "0", "flexibleVers
 REST = "after the end of the spec; a file contains one JSON object; it is ignored"
 SECOND = "it is first set on line 1; the last one is used"
 NOT_FLEXIBLE = "has no flexibleVersions; assuming none"
-
-
-def source(text: str) -> SpecText:
-    return SpecText("a.jar!message/Foo.json", "Foo", "clients", text)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +25,8 @@ def source(text: str) -> SpecText:
     ],
 )  # fmt: skip
 def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
-    tree, notes_found, errors = mended(source(text))
-    assert errors == []
+    tree, notes_found, errors = mended(text)
+    assert errors == ()
     assert tree == MENDED
     assert list(notes_found) == notes
 
@@ -50,7 +46,6 @@ def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_errors_are_not_corrected_as_slips(text: str, rules: set[str]) -> None:
-    tree, notes, errors = mended(source(text))
+    tree, notes, errors = mended(text)
     assert (tree, notes) == (None, ())
     assert {problem.rule for problem in errors} == rules
-    assert {problem.file for problem in errors} == {"a.jar!message/Foo.json"}

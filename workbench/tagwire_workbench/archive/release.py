@@ -52,17 +52,6 @@ _ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, Va
 
 
 @dataclass(frozen=True, slots=True)
-class SpecText:
-    """The JSON text of one spec. `origin` is the path of its file or, in a jar, `jar!entry`."""
-
-    origin: str
-    name: str
-    """The file name without `.json`."""
-    component: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ImportedSpec:
     """A message's spec without documentation, and the file from which it was imported."""
 
@@ -156,34 +145,31 @@ def _reject_empty(sources: Sequence[SpecSource]) -> None:
 def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Problem]]:
     specs: list[ImportedSpec] = []
     problems: list[Problem] = []
-    for text in _spec_texts(path, component):
+    for file, origin, own_component, text in _spec_texts(path, component):
         tree, slips, errors = mended(text)
-        problems += errors
-        if tree is not None:
-            specs.append(_imported(text, tree, slips))
+        problems += [replace(problem, file=origin) for problem in errors]
+        if tree is None:
+            continue
+        notes = list(slips)
+        facts = normal_form(without_keys(tree, ("about",)), notes.append)
+        if facts["validVersions"] == "none":
+            # A removed API has no versions. Its spec only serves to reserve the API key, so drop its fields.
+            facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
+        name = facts["name"]
+        if file.stem != name:
+            notes.append(f"holds {name}, and is written as {name}.json")
+        specs.append(ImportedSpec(name, own_component, normal_form(facts), origin, tuple(notes)))
     return SpecSource(path, tuple(specs)), problems
-
-
-def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    notes = list(mended)
-    facts = normal_form(without_keys(tree, ("about",)), notes.append)
-    if facts["validVersions"] == "none":
-        # A removed API has no versions. Its spec only serves to reserve the API key, so drop its fields.
-        facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
-    name = facts["name"]
-    if text.name != name:
-        notes.append(f"holds {name}, and is written as {name}.json")
-    return ImportedSpec(name, text.component, normal_form(facts), text.origin, tuple(notes))
 
 
 # ---------------------------------------------------------------- jars and folders
 
 
-def _spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
-    """Yield the specs of a jar or directory, sorted by path.
+def _spec_texts(source: Path, component: str | None) -> Iterator[tuple[Path, str, str, str]]:
+    """Yield (path, origin, component, JSON text) for each spec of a jar or directory, sorted by path.
 
-    `component` overrides the component in the source's path. Raises SpecError for an unreadable or hostile source, and
-    for a path without a component.
+    The origin is the path or, in a jar, `jar!entry`. `component` overrides the component in the source's path. Raises
+    SpecError for an unreadable or hostile source, and for a path without a component.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(
@@ -194,7 +180,7 @@ def _spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText
         total += len(data)
         if total > TOTAL_BYTES:
             raise SpecError(f"{source}: the specs have more than {TOTAL_BYTES} bytes in total", file=str(source))
-        yield SpecText(origin, path.stem, component or _component_of(path, source), _decoded(data, origin))
+        yield path, origin, component or _component_of(path, source), _decoded(data, origin)
 
 
 def _release_name(source: Path) -> str:
@@ -297,18 +283,13 @@ _NOT_FLEXIBLE: Final = "TW204"
 _MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
 
 
-def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
+@lru_cache(maxsize=4096)
+def mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
     """Return a spec's corrected tree of plain Python objects, notes about the corrections, and the remaining errors.
 
-    The tree is None if errors remain. Callers must not change the tree, because it is cached.
+    The tree is None if errors remain. Results are cached, because most specs are the same in many releases, so callers
+    must not change the tree.
     """
-    tree, notes, errors = _mended(source.text)
-    return tree, notes, [replace(problem, file=source.origin) for problem in errors]
-
-
-@lru_cache(maxsize=4096)
-def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Implement `mended`. Results are cached, because most specs are the same in many releases."""
     text, notes = _without_rest(text)
     errors = _errors(text)
     if any(problem.rule not in _MENDED for problem in errors):
