@@ -143,14 +143,7 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int]:
         """Return all attributes except the source line as a JSON-compatible dict."""
-        return {
-            "rule": self.rule,
-            "severity": self.severity,
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "message": self.message,
-        }
+        return {key: getattr(self, key) for key in ("rule", "severity", "file", "line", "column", "message")}
 
 
 class CheckedText:

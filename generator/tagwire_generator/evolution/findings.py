@@ -38,18 +38,9 @@ class Finding:
     spot: Spot = WHOLE
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule,
-            "severity": self.severity,
-            "message_name": self.message_name,
-            "versions": self.versions,
-            "path": self.path,
-            "message": self.message,
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "proof": self.proof and self.proof.as_dict(),
-        }
+        """Return all attributes except the source line and the spot as a JSON-compatible dict."""
+        keys = ("rule", "severity", "message_name", "versions", "path", "message", "file", "line", "column")
+        return {key: getattr(self, key) for key in keys} | {"proof": self.proof and self.proof.as_dict()}
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
         """Return a copy of this finding that points to a position in a file."""

@@ -9,13 +9,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from tagwire.errors import SpecError
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import (
     SpecData,
     SpecFile,
+    check_path,
     find_specs,
     may_be_shared,
     needed_by,
@@ -158,21 +158,12 @@ def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePo
         details, _, raw = entry.partition(b"\t")
         mode, _, blob = details.decode("ascii").split(" ")
         name = PurePosixPath(raw.decode("utf-8", "surrogateescape"))
-        is_hidden = any(part.startswith(".") for part in name.relative_to(inside).parts)
+        parts = name.relative_to(inside).parts
+        is_hidden = any(part.startswith(".") for part in parts)
         if mode in ("100644", "100755") and name.suffix == ".json" and not is_hidden:
-            found.append((_checked(name, inside), blob))
+            check_path(name, depth=len(parts) - 1)
+            found.append((name, blob))
     return found
-
-
-def _checked(name: PurePosixPath, inside: PurePosixPath) -> PurePosixPath:
-    if not str(name).isprintable():
-        raise SpecError(f"{str(name)!r}: the file name contains a non-printable character; rename the file")
-    if len(name.relative_to(inside).parts) > 2:
-        raise SpecError(
-            f"{name} is nested too deeply; move the spec to the folder of specs, or to a component's folder "
-            "directly below it"
-        )
-    return name
 
 
 def _contents(top: Path, blobs: Sequence[str]) -> list[bytes]:

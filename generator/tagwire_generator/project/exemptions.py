@@ -113,7 +113,7 @@ def judge(
     """
     left: list[F] = []
     excused: list[Excused[F]] = []
-    expired: dict[int, int] = {}
+    expired: set[int] = set()
     used: set[int] = set()
     for finding in findings:
         fitting = [number for number, exemption in enumerate(exemptions) if _fits(exemption, finding)]
@@ -121,10 +121,9 @@ def judge(
         valid = next((number for number in fitting if _counts(exemptions[number], today)), None)
         if valid is not None:
             excused.append(Excused(finding, exemptions[valid]))
-            continue
-        left.append(finding)
-        for number in fitting:
-            expired[number] = expired.get(number, 0) + 1
+        else:
+            left.append(finding)
+            expired |= {*fitting}
     warnings = [f"{_named(exemptions[number])} expired on {exemptions[number].until}" for number in sorted(expired)]
     idle = (
         each

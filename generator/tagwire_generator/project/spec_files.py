@@ -71,13 +71,9 @@ def find_specs(folder: Path) -> list[SpecFile]:
         components = Path(parent).relative_to(folder).parts
         for name in names:
             if name.endswith(".json") and not name.startswith("."):
-                if len(components) > 1:
-                    raise SpecError(
-                        f"{Path(parent, name)} is nested too deeply; move the spec to the folder of specs, or to "
-                        "a component's folder directly below it",
-                        file=str(Path(parent, name)),
-                    )
-                found.append(SpecFile(_component(components, parent), _named(Path(parent, name))))
+                path, component = Path(parent, name), _component(components[:1], parent)
+                check_path(path, depth=len(components))
+                found.append(SpecFile(component, _not_special(path)))
     if not found:
         raise SpecError(f"{folder}: there are no specs (*.json) in this folder", file=str(folder))
     return sorted(found)
@@ -111,10 +107,20 @@ def _component(parts: tuple[str, ...], parent: str) -> str:
     return component
 
 
-def _named(path: Path) -> Path:
+def check_path(path: PurePath, *, depth: int) -> None:
+    """Raise SpecError if a spec is more than one folder (`depth`) below the specs, or its name is not printable."""
     # The generated module contains the path in a comment, which a line break in the path would end.
-    if not path.name.isprintable():
+    if not all(map(str.isprintable, path.parts[-1 - depth :])):
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
+    if depth > 1:
+        raise SpecError(
+            f"{path} is nested too deeply; move the spec to the folder of specs, or to a component's folder directly "
+            "below it",
+            file=str(path),
+        )
+
+
+def _not_special(path: Path) -> Path:
     if not path.is_file() and path.exists():  # reading a pipe would block
         raise SpecError(
             f"{path} is a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)

@@ -128,21 +128,15 @@ def read_object(node: JsonNode, keys: Mapping[str, Convert], make: Callable[...,
     return make(**{snake_case(key): convert(value) for key, convert, value in given if value is not None})
 
 
+_TEXTS: Final = ("entityType", "lengthForm", "messageType", "name", "registerName", "structName", "text", "word")
 _BY_KIND: Final[Mapping[str, Convert]] = {
-    "entityType": text,
+    **dict.fromkeys(_TEXTS, text),
     "flag": boolean,
-    "lengthForm": text,
     "listeners": strings,
-    "messageType": text,
-    "name": text,
     "range": version_range,
-    "registerName": text,
-    "structName": text,
     "tag": tag_number,
-    "text": text,
     "texts": strings,
     "whole": whole_number,
-    "word": text,
 }
 
 

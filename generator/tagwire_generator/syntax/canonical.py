@@ -197,8 +197,9 @@ def _struct_versions(value: Any, scope: _Scope) -> dict[str, int] | None:
     return {versions: int(number) for versions, number in _by_version(value, scope).items()} or None
 
 
+_TEXTS: Final = ("dialect", "messageType", "name", "registerName", "schemaReference", "structName", "text", "word")
 _BY_KIND: Final[Mapping[str, _Key]] = {
-    "dialect": _Key(_not_empty, str),
+    **dict.fromkeys(_TEXTS, _Key(_not_empty, str)),
     "entityType": _Key(lambda value, _: None if value == "unknown" else str(value), str),
     "fallback": _Key(lambda value, _: {key: int(value[key]) for key in ("version", "errorCode")}, dict),
     "fields": _Key(lambda value, scope: [_field(field, scope, "field") for field in _list(value, scope)], list),
@@ -207,25 +208,18 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "headerVersions": _Key(_by_version, dict),
     "imports": _Key(_imports, list),
     "listeners": _Key(_list, list),
-    "messageType": _Key(_not_empty, str),
-    "name": _Key(_not_empty, str),
     "optionalFields": _Key(
         lambda value, scope: [_field(field, scope, "optionalField") for field in _list(value, scope)], list
     ),
     "range": _Key(_some_versions, str),
     "recordFormats": _Key(lambda value, scope: _by_version(value, scope) or None, dict),
-    "registerName": _Key(_not_empty, str),
     "reservedTags": _Key(lambda value, scope: [_tag(tag, scope) for tag in _list(value, scope)] or None, list),
-    "schemaReference": _Key(_not_empty, str),
-    "structName": _Key(_not_empty, str),
     "structVersions": _Key(_struct_versions, dict),
     "structs": _Key(lambda value, scope: [_struct(each, scope) for each in _list(value, scope)] or None, list),
     "tag": _Key(_tag, int),
-    "text": _Key(_not_empty, str),
     "texts": _Key(lambda value, scope: [str(item) for item in _list(value, scope)] or None, list),
     "versions": _Key(_versions, str),
     "whole": _Key(lambda value, _: int(value), int),
-    "word": _Key(_not_empty, str),
 }
 """The normal form for each kind of value in the schema."""
 
