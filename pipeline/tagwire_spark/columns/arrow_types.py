@@ -68,9 +68,14 @@ def may_be_null(field: Any) -> Any:
 
 def spark_type(type: Any) -> DataType:
     """Return the Spark type for an Arrow type that `spark_side` returned. Raises PipelineError if Spark has none."""
-    for path, odd in _without_spark_type(type, ""):
-        text = f"{path} has the Arrow type {odd}, which Spark does not have; choose other fields."
-        raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
+    for path, leaf in _leaves(type, ""):
+        try:
+            found = from_arrow_type(leaf)
+        except PySparkTypeError:
+            found = None
+        if found is None or (isinstance(found, DecimalType) and found.precision > _DIGITS):
+            text = f"{path or 'the column'} has the Arrow type {leaf}, which Spark does not have; choose other fields."
+            raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
     return from_arrow_type(type)
 
 
@@ -81,19 +86,15 @@ def spark_struct(type: Any) -> StructType:
     return found
 
 
-def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if pa.types.is_nested(type):
-        for index in range(type.num_fields):
-            field = type.field(index)
-            inner = f"{path}.{field.name}" if path and pa.types.is_struct(type) else path or field.name
-            yield from _without_spark_type(field.type, inner)
+def _leaves(type: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the path and type of each value in an Arrow type that may be nested."""
+    if not pa.types.is_nested(type):
+        yield path, type
         return
-    try:
-        found = from_arrow_type(type)
-    except PySparkTypeError:
-        found = None
-    if found is None or (isinstance(found, DecimalType) and found.precision > _DIGITS):
-        yield path or "the column", type
+    for index in range(type.num_fields):
+        field = type.field(index)
+        inner = f"{path}.{field.name}" if path and pa.types.is_struct(type) else path or field.name
+        yield from _leaves(field.type, inner)
 
 
 def arrow_schema(schema: StructType) -> Any:
@@ -108,11 +109,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 def has_other_bytes(type: Any) -> bool:
     """Return whether a column must be cast for Spark, because Spark stores its values as different bytes."""
-    if pa.types.is_map(type):
-        return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
-    if pa.types.is_nested(type):
-        return any(has_other_bytes(type.field(index).type) for index in range(type.num_fields))
-    return bool(_spark_value(type) != type)
+    return any(_spark_value(leaf) != leaf for _, leaf in _leaves(type, ""))
 
 
 class _Renamed(NamedTuple):
