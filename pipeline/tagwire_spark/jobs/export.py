@@ -24,7 +24,7 @@ from tagwire_spark.jobs.export_part import TABLE, ExportOptions, ExportReport, E
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, ExportedFiles, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units, steadily
-from tagwire_spark.jobs.units import found_partitions, job_inputs, reject_output_inside
+from tagwire_spark.jobs.units import found_partitions, job_inputs, reject_output_inside, take_target
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import MODES, invalid
 
@@ -93,12 +93,8 @@ def _found(roots: list[Location]) -> tuple[list[ExportUnit], list[str]]:
         is_below = top in partitions or len(roots) > 1
         for folder, files in _walk(top):
             relative = folder.relative_to(top.parent if is_below else top)
-            target, name = relative.as_posix() if relative.parts else "", root.name_of(folder)
-            if target in folders:
-                other = folders[target]
-                twice = "given twice" if other == name else f"would be exported to {target}, the same folder as {other}"
-                raise LogPathError(f"{name}: {twice}")
-            folders[target] = name
+            target = relative.as_posix() if relative.parts else ""
+            take_target(folders, target, root.name_of(folder), "exported")
             for each in _of_folder(folder, target, files, partitions.get(folder), root):
                 units.append(each._replace(part=each.part._replace(number=len(units))))
     return units, list(folders)

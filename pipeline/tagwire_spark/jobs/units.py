@@ -152,14 +152,15 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
     reject_output_inside(output, [(found.root, found.partition.path) for found in partitions])  # may be links
     seen: dict[str, str] = {}
     for found in partitions:
-        name = found.name
-        if found.target in seen:
-            other = seen[found.target]
-            twice = (
-                "given twice" if other == name else f"would be written to {found.target}, the same folder as {other}"
-            )
-            raise LogPathError(f"{name}: {twice}")
-        seen[found.target] = name
+        take_target(seen, found.target, found.name, "written")
+
+
+def take_target(taken: dict[str, str], target: str, name: str, what: str) -> None:
+    """Add the folder `name` to `taken`, which maps targets to folders. Raises LogPathError if the target is taken."""
+    if (other := taken.get(target)) is not None:
+        twice = "given twice" if other == name else f"would be {what} to {target}, the same folder as {other}"
+        raise LogPathError(f"{name}: {twice}")
+    taken[target] = name
 
 
 def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]]) -> None:

@@ -57,7 +57,7 @@ def test_only_one_format_is_read(name: str) -> None:
     [
         (("kip87", "v2"), False, "kip87 and v2 both have magic 2"),
         (("v3", "v3-zigzag"), True, "v3 and v3-zigzag both have magic 3"),
-        (("v9",), False, "there is no record format 'v9'"),
+        (("v9",), False, "there is no record format 'v9'; the known formats are v0, v1, v2, "),
         ((), True, "only=True requires a specific format"),
     ],
 )
