@@ -20,7 +20,7 @@ from tagwire_cli.output.echo import is_coloured
 from tagwire_cli.output.tables import note_left_out, write_bytes
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.text import Text
 
 
 _MOST_HEX = 64
@@ -227,7 +227,9 @@ def print_text(
         lines = [f"# {fact}"] if "`" in fact or "tagwire " in fact else wrap(f"# {fact}", console.width, **_WRAPPED)
         console.print(Text("\n".join(lines), style="bold"))
     for trace in traces:
-        _print_trace(console, trace, note, most)
+        styled = _styled_lines(trace, note, most, console.width)
+        while texts := list(islice(styled, _LINES_A_WRITE)):  # a print for each line would take twice the time
+            console.print(*texts, sep="\n")
 
 
 def _write_plain(trace: Trace, note: Note | None, most: int | None) -> None:
@@ -252,10 +254,10 @@ def _first_lines(trace: Trace, lines: Lines, most: int | None) -> Lines:
         yield line, row
 
 
-def _print_trace(console: "Console", trace: Trace, note: Note | None, most: int | None) -> None:
+def _styled_lines(trace: Trace, note: Note | None, most: int | None, width: int) -> "Iterator[Text]":
     from rich.text import Text
 
-    bytes_a_line, widths, has_types = _layout(trace, console.width, most)
+    bytes_a_line, widths, has_types = _layout(trace, width, most)
     begin = len("offset") + 2
     path = begin + widths[0] + 2
     kind = path + widths[1] + 2
@@ -269,7 +271,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None, most: int 
             line = line[:kind] + line[value:]
         shown = Text(line)
         if not has_types and is_field:
-            shown.truncate(console.width, overflow="ellipsis")
+            shown.truncate(width, overflow="ellipsis")
         if row is None:
             shown.stylize("bold")
         elif row.kind in ("title", "error"):
@@ -280,7 +282,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None, most: int 
             shown.stylize(style, begin, path)
             shown.stylize("dim", kind, value if has_types else kind)
             shown.stylize(style, value if has_types else kind)
-        console.print(shown)
+        yield shown
 
 
 def _layout(trace: Trace, width: int, most: int | None) -> tuple[int, tuple[int, int, int], bool]:
