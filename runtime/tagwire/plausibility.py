@@ -75,15 +75,11 @@ class _Field:
         self.children[key] = field = _Field(kind, kind.path(self.path, None))
         return field
 
-    def new_cost(self, value: Any, cost: Callable[["_Field", Any], float]) -> float:
-        """Return the cost of a value that differs from the previous one. If it is short, remember its cost."""
-        self.value, self.times = value, 0
-        known = self.costs.get(value)
-        if known is None:
-            known = cost(self, value)
-            if not isinstance(value, bytes) or len(value) <= _REMEMBERED:
-                self.costs[value] = known
-        return known
+    def remember(self, value: Any, cost: float) -> float:
+        """Return the cost of a new value. If the value is short, remember the cost."""
+        if not isinstance(value, bytes) or len(value) <= _REMEMBERED:
+            self.costs[value] = cost
+        return cost
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
@@ -109,7 +105,9 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
                 child.times += 1
                 total += 1.0 / child.times
             else:
-                total += child.new_cost(encoded, cost)
+                child.value, child.times = encoded, 0
+                known = child.costs.get(encoded)
+                total += child.remember(encoded, cost(child, encoded)) if known is None else known
         if after != row + 1:
             outer.append((field, stop))
             field, stop = child, len(spans) if after == OPEN else after
@@ -121,7 +119,9 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
                     elements.times += 1
                     total += 1.0 / elements.times
                 else:
-                    total += elements.new_cost(encoded, cost)
+                    elements.value, elements.times = encoded, 0
+                    known = elements.costs.get(encoded)
+                    total += elements.remember(encoded, cost(elements, encoded)) if known is None else known
     return total
 
 
