@@ -33,19 +33,10 @@ def test_every_record_of_every_topic_is_a_message(logs: Path) -> None:
                 assert entry.is_tombstone == (entry.version == -1)
                 names.add((entry.name, entry.version))
     assert {
-        ("LegacyOffsetCommit", 0),
-        ("OffsetCommit", 1),
-        ("OffsetCommit", 4),
-        ("OffsetCommit", -1),
-        ("GroupMetadata", 0),
-        ("ConsumerGroupMemberMetadata", 0),
-        ("ShareUpdate", 0),
-        ("TransactionLog", 0),
-        ("TransactionLog", 1),
-        ("PartitionChangeRecord", 2),
-        ("commit", 0),
-        ("leader_change", 0),
-    } <= names
+        ("LegacyOffsetCommit", 0), ("OffsetCommit", 1), ("OffsetCommit", 4), ("OffsetCommit", -1),
+        ("GroupMetadata", 0), ("ConsumerGroupMemberMetadata", 0), ("ShareUpdate", 0), ("TransactionLog", 0),
+        ("TransactionLog", 1), ("PartitionChangeRecord", 2), ("commit", 0), ("leader_change", 0),
+    } <= names  # fmt: skip
 
 
 def test_other_topics_have_no_messages(logs: Path) -> None:

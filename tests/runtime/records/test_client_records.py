@@ -277,21 +277,11 @@ def test_copies_of_batches(duplicate: Any, format: str, compression: str) -> Non
     assert second.base_offset == 7
 
 
-@pytest.mark.parametrize(
-    ("format", "value", "tombstone", "kept"),
-    [
-        ("v0", None, None, False),
-        ("v1", None, None, False),
-        ("v2", None, None, False),
-        ("kip82-int", None, None, False),
-        ("v1", b"v", None, True),
-        ("kip87", b"v", True, False),
-        ("kip87", b"v", False, True),
-        ("kip87", None, True, False),
-        ("kip87", None, False, True),
-        ("kip82-int+kip87", b"v", True, False),
-    ],
-)
+@pytest.mark.parametrize(("format", "value", "tombstone", "kept"), [
+    ("v0", None, None, False), ("v1", None, None, False), ("v2", None, None, False), ("kip82-int", None, None, False),
+    ("v1", b"v", None, True), ("kip87", b"v", True, False), ("kip87", b"v", False, True),
+    ("kip87", None, True, False), ("kip87", None, False, True), ("kip82-int+kip87", b"v", True, False),
+])  # fmt: skip
 def test_should_retain(format: str, value: bytes | None, tombstone: bool | None, kept: bool) -> None:
     record = Record(0, 1, b"k", value, tombstone=tombstone)
     assert should_retain(record, format) is kept

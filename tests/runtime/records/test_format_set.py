@@ -12,20 +12,11 @@ from tagwire_drafts.kip87 import MessageKip87
 ONE = [Record(0, -1, b"k", b"v")]
 
 
-@pytest.mark.parametrize(
-    ("given", "names"),
-    [
-        ("auto", "v0 v1 v2 v3"),
-        ("v0", "v0 v1 v2"),
-        ("v2", "v0 v1 v2"),
-        ("kip87", "v0 v1 kip87"),
-        ("kip82-str", "v0 v1 kip82-str"),
-        ("v3-zigzag", "v0 v1 v2 v3-zigzag"),
-        ("kip87,v3", "v0 v1 kip87 v3"),
-        (["v3-zigzag", "kip82-int"], "v0 v1 kip82-int v3-zigzag"),
-        (format_of("kip87"), "v0 v1 kip87"),
-    ],
-)
+@pytest.mark.parametrize(("given", "names"), [
+    ("auto", "v0 v1 v2 v3"), ("v0", "v0 v1 v2"), ("v2", "v0 v1 v2"), ("kip87", "v0 v1 kip87"),
+    ("kip82-str", "v0 v1 kip82-str"), ("v3-zigzag", "v0 v1 v2 v3-zigzag"), ("kip87,v3", "v0 v1 kip87 v3"),
+    (["v3-zigzag", "kip82-int"], "v0 v1 kip82-int v3-zigzag"), (format_of("kip87"), "v0 v1 kip87"),
+])  # fmt: skip
 def test_formats_selected_by_name(given: object, names: str) -> None:
     found = format_set(given)
     assert [each.name for each in found.formats] == names.split()

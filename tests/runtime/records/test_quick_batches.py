@@ -73,21 +73,13 @@ RECORDS: list[list[dict[str, Any]]] = [
     [{"value": b"a", "offset": "x"}],
 ]
 SETTINGS: list[dict[str, Any]] = [
-    {},
-    {"producer_id": 2**40, "producer_epoch": 3, "base_sequence": 2**31 - 1, "partition_leader_epoch": 9},
-    {"is_transactional": True, "is_control": True},
-    {"base_offset": 5, "last_offset": 90},
-    {"base_offset": 5, "last_offset": 5},
-    {"base_offset": -(2**62), "last_offset": 2**63 - 1},
-    {"base_offset": 2**41},
-    {"base_timestamp": 17, "max_timestamp": 900},
-    {"delete_horizon_ms": 99},
-    {"compression": "gzip"},
-    {"timestamp_type": "append", "append_time": 4},
-    {"producer_epoch": 2**15},
-    {"is_control": "no"},
+    {}, {"producer_id": 2**40, "producer_epoch": 3, "base_sequence": 2**31 - 1, "partition_leader_epoch": 9},
+    {"is_transactional": True, "is_control": True}, {"base_offset": 5, "last_offset": 90},
+    {"base_offset": 5, "last_offset": 5}, {"base_offset": -(2**62), "last_offset": 2**63 - 1}, {"base_offset": 2**41},
+    {"base_timestamp": 17, "max_timestamp": 900}, {"delete_horizon_ms": 99}, {"compression": "gzip"},
+    {"timestamp_type": "append", "append_time": 4}, {"producer_epoch": 2**15}, {"is_control": "no"},
     {"producer_id": "x"},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)

@@ -42,23 +42,12 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
     assert count > 100 and aborted > 5
 
 
-@pytest.mark.parametrize(
-    ("format", "codec", "headers"),
-    [
-        ("v0", "none", ()),
-        ("v0", "gzip", ()),
-        ("v1", "none", ()),
-        ("v1", "lz4", ()),
-        ("v2", "none", (("h", b"1"), ("h", None))),
-        ("v2", "zstd", (("h", b"1"),)),
-        ("kip82-int", "none", (("7", b"1"),)),
-        ("kip82-str", "gzip", (("h", b"1"),)),
-        ("kip87", "snappy", ()),
-        ("kip82-int+kip87", "none", (("7", b"1"),)),
-        ("v3", "zstd", (("h", b"1"),)),
-        ("v3-zigzag", "none", (("h", b"1"),)),
-    ],
-)
+@pytest.mark.parametrize(("format", "codec", "headers"), [
+    ("v0", "none", ()), ("v0", "gzip", ()), ("v1", "none", ()), ("v1", "lz4", ()),
+    ("v2", "none", (("h", b"1"), ("h", None))), ("v2", "zstd", (("h", b"1"),)), ("kip82-int", "none", (("7", b"1"),)),
+    ("kip82-str", "gzip", (("h", b"1"),)), ("kip87", "snappy", ()), ("kip82-int+kip87", "none", (("7", b"1"),)),
+    ("v3", "zstd", (("h", b"1"),)), ("v3-zigzag", "none", (("h", b"1"),)),
+])  # fmt: skip
 def test_every_format(tmp_path: Path, format: str, codec: str, headers: Any) -> None:
     schema = columns(
         "topic string, offset long, timestamp timestamp, key binary, value binary, "

@@ -5,9 +5,9 @@ needs Java and the jars of `kafka_jars`. Each client prints the produced record'
 the consumed record.
 """
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from kafka_clients import CLIENTS, PRINTED, printed, printed_by
@@ -22,12 +22,8 @@ JAVA = Path(__file__).with_name("ProduceAndConsume.java")
 
 
 def of_example() -> MockPeer:
-    spec = importlib.util.spec_from_file_location("kafka_peer", EXAMPLES / "kafka_peer.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     peer = MockPeer()
-    module.OneTopic(peer)
+    run_path(str(EXAMPLES / "kafka_peer.py"))["OneTopic"](peer)
     return peer
 
 
