@@ -129,7 +129,7 @@ def from_message(
     number, columns = _version(version)
     decoder = decoding(messageName, number, options, fields)
     # The cast adds the documentation of the fields as comments.
-    return _decoder(decoder)(_column(data), *columns).cast(decoder.commented())
+    return _decoder(decoder)(data, *columns).cast(decoder.commented())
 
 
 def to_message(
@@ -144,8 +144,7 @@ def to_message(
     become null. `package` and `versions` work as in `from_message`. Raises PipelineError for invalid arguments.
     """
     number, columns = _version(version)
-    encoder = encoding(messageName, number, options)
-    return _encoder(encoder)(_column(data), *columns)
+    return to_message_udf(messageName, number, options)(data, *columns)
 
 
 def schema_of_message(
@@ -174,9 +173,7 @@ def from_record(
     column of keys, or a column of values with their keys in `key`. Null, which is a tombstone, stays null. Options:
     `mode`, `package`, `strict`. In PERMISSIVE mode, the struct also has `_error`.
     """
-    reader = record_reading(log, options)
-    columns = [_column(data)] if key is None else [_column(data), _column(key)]
-    return _record_reader(reader)(*columns)
+    return from_record_udf(log, options)(*([data] if key is None else [data, key]))
 
 
 def from_message_udf(
@@ -200,7 +197,8 @@ def to_message_udf(
 
     If `version` is None, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
     """
-    return _encoder(encoding(messageName, version, options))
+    encoder = encoding(messageName, version, options)
+    return column_function(encoder.encode, BinaryType(), _call("to_message", encoder))
 
 
 def from_record_udf(log: str, options: OptionValues = None) -> "Callable[..., Column]":
@@ -208,34 +206,23 @@ def from_record_udf(log: str, options: OptionValues = None) -> "Callable[..., Co
 
     Raises PipelineError for an unknown log or invalid options.
     """
-    return _record_reader(record_reading(log, options))
+    reader = record_reading(log, options)
+    return column_function(reader.read, spark_struct(reader.type), Call("from_record", ("data",), ("key",)))
 
 
-def _column(column: ColumnOrName) -> Column:
-    return col(column) if isinstance(column, str) else column
-
-
-def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
+def _version(version: "int | ColumnOrName") -> tuple[int | None, list[ColumnOrName]]:
     """Return (number, []) for a fixed version, or (None, [column]) for a column of versions."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
-    return (version, []) if isinstance(version, int) else (None, [_column(version)])
+    return (version, []) if isinstance(version, int) else (None, [version])
 
 
 def _decoder(decoder: Decoding) -> "Callable[..., Column]":
     return column_function(decoder.decode, decoder.schema, _call("from_message", decoder))
 
 
-def _encoder(encoder: Encoding) -> "Callable[..., Column]":
-    return column_function(encoder.encode, BinaryType(), _call("to_message", encoder))
-
-
 def _call(name: str, codec: Decoding | Encoding) -> "Call":
     return Call(name, ("data",) if codec.version is not None else ("data", "version"))
-
-
-def _record_reader(reader: RecordReading) -> "Callable[..., Column]":
-    return column_function(reader.read, spark_struct(reader.type), Call("from_record", ("data",), ("key",)))
 
 
 class Call(NamedTuple):
