@@ -17,7 +17,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import parse_filter
 from tagwire_workbench.browsing.app import Browser
 from tagwire_workbench.browsing.listing import Listing
-from tagwire_workbench.browsing.opening import OpenOptions, open_listing
+from tagwire_workbench.browsing.opening import open_listing
 from tagwire_workbench.browsing.view import View
 
 registry = messages.registry
@@ -40,7 +40,7 @@ def listing_of(
     path: Path, *, follows: bool = False, stream: str | None = None, is_log: bool = False, package: Any = registry
 ) -> Listing:
     settings = ExplainSettings(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
-    return open_listing(path, OpenOptions(settings, 9092, stream, is_log, follows))
+    return open_listing(path, settings, port=9092, stream=stream, is_log=is_log, follows=follows)
 
 
 def read_listing(path: Path, **words: Any) -> Listing:

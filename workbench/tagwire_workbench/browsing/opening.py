@@ -1,7 +1,7 @@
 """Open a path as a capture or a log, depending on its first bytes."""
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from tagwire.frames.pcap import MAGIC
 from tagwire.log import Segment
@@ -21,42 +21,35 @@ _MAGICS: Final = 10
 """Highest magic byte that a batch may have. Kafka's highest is 2, but forks may have added formats."""
 
 
-class OpenOptions(NamedTuple):
-    """The options for opening an input."""
+def open_listing(
+    path: Path, settings: ExplainSettings, *, port: int, stream: str | None, is_log: bool, follows: bool
+) -> Listing:
+    """Return the listing of a path. Its entries are read later. Raises InputError for an unknown type of file.
 
-    settings: ExplainSettings
-    port: int
-    stream: str | None
-    """The kind of frames in a length-prefixed stream, "request" or "response", or None for any other input."""
-    is_log: bool
-    """Whether the input is a log. Also true if a record format is given."""
-    follows: bool
-
-
-def open_listing(path: Path, options: OpenOptions) -> Listing:
-    """Return the listing of a path. Its entries are read later. Raises InputError for an unknown type of file."""
-    if path.is_dir() or options.is_log:
-        return _log(path, options)
+    `stream` is the kind of frames in a length-prefixed stream ("request" or "response"), or None for other inputs.
+    """
+    if path.is_dir() or is_log:
+        return _log(path, settings, follows=follows)
     start = _start(path)
-    table = FrameTable(options.settings.registry)
+    table = FrameTable(settings.registry)
     file: FrameFile
-    if options.stream is not None:
-        kind = REQUEST if options.stream == "request" else RESPONSE
-        file = StreamFile(PlainFile(path), kind, follows=options.follows)
+    if stream is not None:
+        kind = REQUEST if stream == "request" else RESPONSE
+        file = StreamFile(PlainFile(path), kind, follows=follows)
     elif start[:4] in MAGIC:
-        if options.follows:
+        if follows:
             raise InputError(f"{path}: --follow can't read network captures; open the file again when it has grown")
-        file = NetworkFile(path, options.port, options.settings.registry)
+        file = NetworkFile(path, port, settings.registry)
     elif _is_batch(start):
-        return _log(path, options)
+        return _log(path, settings, follows=follows)
     elif start.lstrip()[:1] in (b"", b"{"):
-        file = LineFile(open_growing(path), follows=options.follows)
+        file = LineFile(open_growing(path), follows=follows)
     else:
         raise InputError(
             f"{path}: expected a capture (JSON lines, pcap) or a log segment, but the file begins with "
             f"{start[:8].hex(' ')}; for a stream of length-prefixed frames, give --frames request or response"
         )
-    return FrameListing(file, table, options.settings)
+    return FrameListing(file, table, settings)
 
 
 def _start(path: Path) -> bytes:
@@ -78,9 +71,9 @@ def _is_batch(start: bytes) -> bool:
     return 0 <= offset < 1 << 56 and length > 0 and start[_MAGIC_AT] <= _MAGICS
 
 
-def _log(path: Path, options: OpenOptions) -> Listing:
+def _log(path: Path, settings: ExplainSettings, *, follows: bool) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
     find()  # raises an error if the folder has no partitions
-    return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)
+    return BatchListing(find, settings.formats, settings.limits, follows=follows)

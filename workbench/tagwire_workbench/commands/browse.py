@@ -78,15 +78,16 @@ def command(
     from tagwire_cli.explaining.units import ExplainSettings
     from tagwire_cli.input.filters import FilterError
     from tagwire_workbench.browsing.app import Browser
-    from tagwire_workbench.browsing.opening import OpenOptions, open_listing
+    from tagwire_workbench.browsing.opening import open_listing
 
     _require_terminal(path)
     registry = find_registry(package)
     formats = formats_of(format_name, only=only_format)
     settings = ExplainSettings(registry, "capture", (), formats, records, True, not lenient, limits_of(limits))
-    how = OpenOptions(settings, port, kind, format_name is not None, follows)
+    is_log = format_name is not None
+    listing = open_listing(path, settings, port=port, stream=kind, is_log=is_log, follows=follows)
     try:
-        browser = Browser(open_listing(path, how), registry, path.name or str(path), text=text, follows=follows)
+        browser = Browser(listing, registry, path.name or str(path), text=text, follows=follows)
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--filter") from None
     browser.run()
