@@ -152,7 +152,7 @@ def test_changed_shared_struct_regenerates_the_messages_that_use_it(
     make = pipeline._make
 
     def recorded(task: pipeline._Task) -> CacheEntry:
-        rendered.append(task.source)
+        rendered.append(task.spec.file)
         return make(task)
 
     other = root / "specs" / "Alone.json"
