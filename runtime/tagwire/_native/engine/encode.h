@@ -83,8 +83,24 @@ static inline const tw_field *tw_put_ints(const tw_field *f, const tw_field *end
     return f;
 }
 
-/* Write an array of int32 and return 1. Return 0 if the caller must use tw_write_array. */
-static int tw_put_int32s(const tw_field *f, PyObject *tuple, tw_writer *w)
+/* Write a compact array of ints with one internal digit, and return the end of the output. Return NULL if the array is
+ * another one, or needs more room. The function calls no other, so that compilers keep everything in registers. */
+static TW_NOINLINE uint8_t *tw_put_short_int32s(PyObject *tuple, uint8_t *p, const uint8_t *end)
+{
+    Py_ssize_t count = TW_TUPLE_SIZE(tuple);
+    if (TW_UNLIKELY(count >= 0x7F || end - p <= 4 * count))
+        return NULL;
+    *p++ = (uint8_t)(count + 1);
+    for (Py_ssize_t index = 0; index < count; index++, p += 4) {
+        int64_t x;
+        if (TW_UNLIKELY(!tw_short_int(TW_TUPLE_GET(tuple, index), &x)))
+            return NULL;
+        tw_put32(p, (uint32_t)x);
+    }
+    return p;
+}
+
+static TW_NOINLINE int tw_put_other_int32s(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     uint8_t *p;
@@ -100,6 +116,16 @@ static int tw_put_int32s(const tw_field *f, PyObject *tuple, tw_writer *w)
             return 0;
         tw_put32(p, (uint32_t)x);
     }
+    w->p = p;
+    return 1;
+}
+
+/* Write an array of int32 and return 1. Return 0 if the caller must use tw_write_array. */
+static inline int tw_put_int32s(const tw_field *f, PyObject *tuple, tw_writer *w)
+{
+    uint8_t *p = TW_LIKELY(f->length == TW_COMPACT) ? tw_put_short_int32s(tuple, w->p, w->end) : NULL;
+    if (TW_UNLIKELY(p == NULL))
+        return tw_put_other_int32s(f, tuple, w);
     w->p = p;
     return 1;
 }
