@@ -153,14 +153,8 @@ def test_optional_values_in_a_version_without_optional_fields() -> None:
 
 
 def test_lengths_that_include_the_tag(tmp_path: Any) -> None:
-    spec = {
-        "type": "data",
-        "name": "Counted",
-        "validVersions": "0",
-        "versionsWithOptional": "0+",
-        "optionalFields": [{"name": "Agent", "type": "string", "tag": 1}],
-        "fields": [],
-    }
+    spec: Json = {"type": "data", "name": "Counted", "validVersions": "0", "versionsWithOptional": "0+", "fields": []}
+    spec |= {"optionalFields": [{"name": "Agent", "type": "string", "tag": 1}]}
     package = build_package(tmp_path, "counted_messages", [spec], SpecOptions(length_counts_tag=True))
     data = bytes.fromhex("0c 0001 0002 6162 00")  # 2 (tag) + 4 (value) = 6, zig-zag 0c
     assert package.registry["Counted"](agent="ab").encode(0) == data

@@ -13,7 +13,7 @@ from tagwire_cli.app import app
 from tagwire_cli.command_table import SECTIONS
 
 JSON = ("json", "tagwire.message.json")
-HEAVY = ("black", "jinja2", "jsonschema", "rich", "tagwire_messages")
+HEAVY = ("black", "jinja2", "jsonschema", "rich", "tagwire_messages", "tagwire_workbench.browsing", "textual")
 
 
 def listed(text: str) -> list[str]:
@@ -48,10 +48,11 @@ def test_every_command_explains_itself_with_an_example(name: str) -> None:
     assert name == "engine" or f"tagwire {name}" in done.stdout.partition("Usage:")[2].partition("\n")[2]
 
 
-def test_help_loads_nothing_slow() -> None:
+@pytest.mark.parametrize("words", [["--help"], ["browse", "--help"], ["explain", "--help"]])
+def test_help_loads_nothing_slow(words: list[str]) -> None:
     script = (
         "import sys; from click.testing import CliRunner; from tagwire_cli.app import app\n"
-        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        f"assert CliRunner().invoke(app, {words!r}).exit_code == 0\n"
         f"print([name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -203,12 +203,8 @@ def test_frames_without_secrets_stay_and_errors_are_rejected() -> None:
         redaction.request(registry.encode_request(messages.HeartbeatRequest(), 4) + b"\0")
 
 
-GUESTS: dict[str, Any] = {
-    "dialect": "tagwire",
-    "type": "data",
-    "name": "GuestsMessage",
-    "validVersions": "0",
-    "flexibleVersions": "0+",
+HEAD = {"dialect": "tagwire", "type": "data", "name": "GuestsMessage", "validVersions": "0", "flexibleVersions": "0+"}
+GUESTS: dict[str, Any] = HEAD | {
     "fields": [
         {"name": "Guests", "type": "[]Guest", "versions": "0+", "unique": True, "fields": [
             {"name": "Mail", "type": "string", "versions": "0+", "mapKey": True, "sensitive": True},

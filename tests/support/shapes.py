@@ -8,11 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-POINT: dict[str, Any] = {
-    "type": "struct",
-    "dialect": "tagwire",
-    "name": "Point",
-    "validVersions": "0-2",
+POINT: dict[str, Any] = {"type": "struct", "dialect": "tagwire", "name": "Point", "validVersions": "0-2"} | {
     "fields": [
         {"name": "X", "type": "int16", "versions": "0+"},
         {"name": "Y", "type": "int16", "versions": "0+"},

@@ -21,15 +21,9 @@ output = "src"
 def spec(name: str, **changes: Any) -> dict[str, Any]:
     """Return a valid spec: a response if `name` ends with "Response", otherwise a request."""
     fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
-    whole = {
-        "apiKey": 7,
-        "type": "response" if name.endswith("Response") else "request",
-        "name": name,
-        "validVersions": "0-1",
-        "flexibleVersions": "1+",
-        "fields": fields,
-    }
-    return whole | changes
+    kind = "response" if name.endswith("Response") else "request"
+    head = {"apiKey": 7, "type": kind, "name": name, "validVersions": "0-1", "flexibleVersions": "1+"}
+    return head | {"fields": fields} | changes
 
 
 def write_spec(root: Path, name: str, **changes: Any) -> Path:

@@ -27,14 +27,8 @@ options = {{ dialect = "tagwire" }}
 
 
 def spec(name: str, kind: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "type": kind,
-        "validVersions": "0-1",
-        "flexibleVersions": "none",
-        "fields": [{"versions": "0+", **field} for field in fields],
-        **more,
-    }
+    head = {"name": name, "type": kind, "validVersions": "0-1", "flexibleVersions": "none"}
+    return head | {"fields": [{"versions": "0+", **field} for field in fields]} | more
 
 
 API = {"name": "RequestApiKey", "type": "int16"}, {"name": "RequestApiVersion", "type": "int16"}

@@ -93,23 +93,11 @@ def test_json() -> None:
     assert (obj["message"], obj["version"], obj["size"], obj["canonical"]) == ("PollRequest", 2, len(DATA), True)
     assert obj["error"] is None
     topic_id = obj["root"]["children"][0]["children"][0]["children"][1]
-    assert topic_id == {
-        "path": "topics[0].topic_id",
-        "type": "uuid",
-        "offset": 4,
-        "length": 16,
-        "value": "AAAAAAAAAAAAAAAAAAAAAA",
-        "children": [],
-    }
+    expected = {"path": "topics[0].topic_id", "type": "uuid", "offset": 4, "length": 16, "children": []}
+    assert topic_id == expected | {"value": "AAAAAAAAAAAAAAAAAAAAAA"}
     error = trace(PollRequest, DATA[:1], 2).to_json()["error"]
-    assert error == {
-        "message": "PollRequest",
-        "version": 2,
-        "path": "topics",
-        "offset": 0,
-        "found": "1 element",
-        "expected": "at most 0 in the 0 bytes left",
-    }
+    expected = {"message": "PollRequest", "version": 2, "path": "topics", "offset": 0}
+    assert error == expected | {"found": "1 element", "expected": "at most 0 in the 0 bytes left"}
     floats = trace(PollRequest, PollRequest(ratio=float("inf")).encode(0), 0)
     assert '"Infinity"' in json.dumps(floats.to_json())
 

@@ -37,11 +37,7 @@ SIDE = {
     "keys": "int8",
     "entries": [{"key": 0, "name": "BUY"}, {"key": 1, "name": "SELL"}],
 }
-MONEY = {
-    "name": "Money",
-    "type": "struct",
-    "dialect": "tagwire",
-    "validVersions": "0-1",
+MONEY = {"name": "Money", "type": "struct", "dialect": "tagwire", "validVersions": "0-1"} | {
     "fields": [
         {"name": "Amount", "type": "bytes", "versions": "0+", "semantic": "decimal", "precision": 12, "scale": 2},
         {"name": "At", "type": "int64", "versions": "1+", "semantic": "timestamp_s"},

@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -67,14 +66,3 @@ def test_the_extra_is_named() -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "tagwire: textual is not installed; install it with: pip install 'tagwire[browse]'\n"
-
-
-@pytest.mark.parametrize("words", [["browse", "--help"], ["explain", "--help"], ["messages"]])
-def test_other_commands_do_not_import_textual(words: list[str]) -> None:
-    script = (
-        "import json, sys\nfrom click.testing import CliRunner\nfrom tagwire_cli.app import app\n"
-        f"done = CliRunner().invoke(app, {words!r})\n"
-        "print(json.dumps([done.exit_code, 'textual' in sys.modules, 'tagwire_workbench.browsing' in sys.modules]))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [0, False, False]

@@ -9,15 +9,9 @@ from release_jars import jar
 
 JAR = "kafka-clients-9.9.9.jar"
 ENTRY = "common/message/PingRequest.json"
-SPEC: dict[str, Any] = {
-    "apiKey": 900,
-    "type": "request",
-    "listeners": ["broker"],
-    "name": "PingRequest",
-    "validVersions": "0",
-    "flexibleVersions": "0+",
-    "fields": [{"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that is not taken."}],
-}
+NONCE = {"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that is not taken."}
+HEAD: dict[str, Any] = {"apiKey": 900, "type": "request", "listeners": ["broker"], "name": "PingRequest"}
+SPEC = HEAD | {"validVersions": "0", "flexibleVersions": "0+", "fields": [NONCE]}
 
 run = partial(tagwire_result, "import")
 
