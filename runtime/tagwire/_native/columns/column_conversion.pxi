@@ -25,9 +25,6 @@ cdef class Conversion:
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
 
-    cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to a rejected row and return an error code."""
-
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         """Let the layout interpreter convert a row that the C loop rejected. Raises the interpreter's errors."""
 
@@ -57,10 +54,11 @@ cdef class Conversion:
         d.error = -1 if self.value is self.results.root else self.results.index(self.results.root.children[1])
         result.frame = self.spares.frame(self.results, rows.c.length, self.most)
         while True:
-            code = self.loop(&d, result.frame, &row, rows.c.length)
-            if code == 0:
-                with nogil:
+            with nogil:
+                code = tw_convert_rows(&d, result.frame, &row, rows.c.length)
+                if code == 0:
                     tw_complete(result.frame, False)
+            if code == 0:
                 return result
             self.rejected(&d, result.frame, row, code, errors, first, source, options)
             row += 1
@@ -127,13 +125,6 @@ cdef class Decoder(Conversion):
             d.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
         return block
 
-    cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        cdef tw_row_reader walk
-        memset(&walk, 0, sizeof(walk))
-        walk.frame = frame
-        with nogil:
-            return tw_convert_rows(d, frame, &walk, NULL, row, count)
-
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         from tagwire.interpreter.reader import decode
 
@@ -174,18 +165,9 @@ cdef class Encoder(Conversion):
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Sources sources = Sources(self.shape, rows)
-        d.rows = sources.at
+        d.rows, d.columns = sources.at, self.shape.columns
         d.nulls_bad = errors == "null"
         return sources
-
-    cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        cdef tw_emitter emitter
-        emitter.frame = frame
-        emitter.out = &frame.buffers[d.value]
-        emitter.columns = self.shape.columns
-        emitter.sources = d.rows
-        with nogil:
-            return tw_convert_rows(d, frame, NULL, &emitter, row, count)
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         from tagwire.interpreter.cursor import dotted

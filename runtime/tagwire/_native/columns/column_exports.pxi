@@ -37,9 +37,7 @@ cdef int fill_schema(ArrowSchema_c *schema, object column) except -1:
     if column.format == "+m":
         flags |= ARROW_FLAG_MAP_KEYS_SORTED
     cdef bytes format = column.format.encode(), name = column.name.encode()
-    check(tw_make_schema(schema, format, name, flags, len(column.children)))
-    if column.is_dictionary:
-        check(tw_make_dictionary_schema(schema))
+    check(tw_make_schema(schema, format, name, flags, len(column.children), column.is_dictionary))
     try:
         for index, child in enumerate(column.children):
             fill_schema(schema.children[index], child)
@@ -110,7 +108,7 @@ cdef class ArrowArray(ArrowStream):
         return export_schema(self.root), capsule
 
     cdef int export(self, ArrowArray_c *array) except -1:
-        return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array))
+        return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array, 0, NULL))
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):

@@ -130,7 +130,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """A pool of frames for reuse, of at most `most` bytes (see column_pool.h). Threads can share a pool."""
+    """A pool of frames for reuse, of at most `most` bytes (see column_frames.h). Threads can share a pool."""
 
     cdef tw_pool *pool
 

@@ -71,7 +71,8 @@ typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
     int64_t holders;     /* reference count: one for each exported array, and one for the frame's creator */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* a copy, because the frame outlives the plan */
+    /* These arrays follow the frame in its memory. `columns` is a copy, because the frame outlives the plan. */
+    tw_column *columns;
     tw_level *levels;
     tw_buffers *buffers;
     tw_frame **dictionaries; /* for each column: a frame with its strings if it has a dictionary, otherwise NULL */
@@ -112,7 +113,17 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
 }
 
 /* Reallocate a buffer. Return 0, or TW_NO_MEMORY if this fails, which leaves the buffer unchanged. */
-int tw_resize(uint8_t **buffer, int64_t size);
+static int tw_resize(uint8_t **buffer, int64_t size)
+{
+    uint8_t *resized;
+    if ((uint64_t)size > PY_SSIZE_T_MAX)
+        return TW_NO_MEMORY;
+    resized = tw_realloc(*buffer, size ? (size_t)size : 1);
+    if (resized == NULL)
+        return TW_NO_MEMORY;
+    *buffer = resized;
+    return 0;
+}
 
 static inline int64_t tw_values_size(const tw_column *c, int64_t count)
 {
@@ -128,23 +139,66 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
+static int tw_widen(const tw_column *c, tw_buffers *b, int64_t old, int64_t capacity)
+{
+    int64_t before = (old + 7) / 8, after = (capacity + 7) / 8;
+    if (c->nullable) {
+        TW_TRY(tw_resize(&b->valid, after));
+        memset(b->valid + before, 0xFF, (size_t)(after - before));
+    }
+    if (c->kind == TW_COLUMN_STRUCT)
+        return 0;
+    TW_TRY(tw_resize(&b->values, tw_values_size(c, capacity)));
+    if (c->kind == TW_COLUMN_BITS)
+        memset(b->values + before, 0, (size_t)(after - before));
+    return 0;
+}
+
+static TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed)
+{
+    tw_level *level = frame->levels + index;
+    int64_t capacity = level->capacity < INT64_MAX / 64 ? 2 * level->capacity : level->capacity;
+    if (index && needed > frame->most)
+        return TW_TOO_LONG;
+    if (needed > INT64_MAX / 64)
+        return TW_NO_MEMORY;
+    if (index && needed && capacity < 64)
+        capacity = 64;
+    if (index && capacity > frame->most)
+        capacity = frame->most;
+    if (capacity < needed)
+        capacity = needed;
+    for (int32_t c = level->first; c < level->end; c++)
+        if (frame->columns[c].level == index)
+            TW_TRY(tw_widen(frame->columns + c, frame->buffers + c, level->capacity, capacity));
+    level->capacity = capacity;
+    return 0;
+}
 
 /* Make room for a total of `needed` values in each column of a level. */
 static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 {
     tw_level *level = frame->levels + index;
-    if (TW_UNLIKELY(needed > level->capacity)) {
-        int error = tw_grow_level(frame, index, needed);
-        if (error < 0)
-            return error;
-    }
+    if (TW_UNLIKELY(needed > level->capacity))
+        TW_TRY(tw_grow_level(frame, index, needed));
     if (needed > level->touched)
         level->touched = needed;
     return 0;
 }
 
-TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
+static TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
+{
+    int64_t room = 2 * b->room < 256 ? 256 : 2 * b->room;
+    if (needed > frame->most)
+        return TW_TOO_LONG;
+    if (room < needed)
+        room = needed;
+    if (room > frame->most)
+        room = frame->most; /* int32 offsets can't address more bytes */
+    TW_TRY(tw_resize(&b->data, room));
+    b->room = room;
+    return 0;
+}
 
 /* Make room for a total of `size` bytes of string data in a column, and for an eighth more. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
@@ -176,11 +230,8 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
 {
     tw_buffers *b = frame->buffers + column;
     int64_t begin = b->size;
-    if (TW_UNLIKELY(size > b->room - begin)) {
-        int error = tw_grow_data(frame, b, begin + size);
-        if (error < 0)
-            return error;
-    }
+    if (TW_UNLIKELY(size > b->room - begin))
+        TW_TRY(tw_grow_data(frame, b, begin + size));
     if (size > 0 && size <= 16)
         tw_copy_short(b->data + begin, data, size);
     else if (size)
@@ -190,12 +241,67 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. If the column isn't nullable, store a placeholder, which is never read. */
-void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
+/* Store the default of a column, or a null if `is_null` is set. If the column isn't nullable, a null is a placeholder,
+ * which is never read. */
+static int tw_fill_column(tw_frame *frame, int32_t column, int64_t at, int is_null)
+{
+    const tw_column *c = frame->columns + column;
+    tw_buffers *b = frame->buffers + column;
+    is_null |= c->null_default;
+    if (is_null && c->nullable)
+        tw_put_bit(b->valid, at, 0);
+    switch (c->kind) {
+    case TW_COLUMN_BITS:
+        tw_put_bit(b->values, at, !is_null && *c->value);
+        break;
+    case TW_COLUMN_FIXED:
+        if (is_null)
+            memset(b->values + at * c->width, 0, c->width);
+        else
+            memcpy(b->values + at * c->width, c->value, c->width);
+        break;
+    case TW_COLUMN_BYTES:
+        return tw_put_bytes(frame, column, at, c->value, is_null ? 0 : c->size);
+    case TW_COLUMN_LIST:
+        tw_put_offset(b, at + 1, frame->levels[c->inner].length);
+        break;
+    default:
+        for (int32_t child = column + 1; child < c->end; child = frame->columns[child].end)
+            TW_TRY(tw_fill_column(frame, child, at, is_null));
+    }
+    return 0;
+}
 
-int tw_put_default(tw_frame *frame, int32_t column, int64_t at);
+static inline int tw_put_default(tw_frame *frame, int32_t column, int64_t at) { return tw_fill_column(frame, column, at, 0); }
+static inline void tw_put_null(tw_frame *frame, int32_t column, int64_t at) { (void)tw_fill_column(frame, column, at, 1); }
+
+static void tw_mend_validity(tw_frame *frame, int32_t index)
+{
+    tw_level *level = frame->levels + index;
+    for (int32_t c = level->first; c < level->end; c++)
+        if (frame->columns[c].level == index && frame->columns[c].nullable)
+            for (int64_t at = level->length; at < level->touched; at++)
+                tw_put_bit(frame->buffers[c].valid, at, 1);
+    level->touched = level->length;
+}
 
 /* Remove row `rows` and all rows after it. */
-TW_RARE void tw_truncate(tw_frame *frame, int64_t rows);
+static TW_RARE TW_MAYBE_UNUSED void tw_truncate(tw_frame *frame, int64_t rows)
+{
+    frame->levels[0].length = rows;
+    tw_mend_validity(frame, 0);
+    /* List columns precede their elements, so the number of elements is already known. */
+    for (int32_t c = 0; c < frame->columns_count; c++) {
+        const tw_column *column = frame->columns + c;
+        tw_buffers *b = frame->buffers + c;
+        int64_t length = frame->levels[column->level].length;
+        if (column->kind == TW_COLUMN_BYTES)
+            b->size = tw_get_offset(b, length);
+        else if (column->kind == TW_COLUMN_LIST) {
+            frame->levels[column->inner].length = tw_get_offset(b, length);
+            tw_mend_validity(frame, column->inner);
+        }
+    }
+}
 
 #endif

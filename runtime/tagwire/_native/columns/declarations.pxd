@@ -92,30 +92,22 @@ cdef extern from "columns/column_source.h" nogil:
     int tw_source_elements(const tw_source *, int64_t, int64_t *, int64_t *)
 
 cdef extern from "columns/column_rows.h" nogil:
-    ctypedef struct tw_row_reader:
-        tw_frame *frame
     ctypedef struct tw_conversion:
         const tw_source *rows
+        const tw_column *columns
         const tw_source *versions
         const tw_struct **tables
         int64_t low, tables_count
         int64_t bytes, elements, unknown_tags, unknown_tag_bytes
         int32_t value, error
         int nulls_bad, tried
-    ctypedef struct tw_emitter:
-        tw_frame *frame
-        tw_buffers *out
-        const tw_column *columns
-        const tw_source *sources
-    int tw_convert_rows(const tw_conversion *, tw_frame *, tw_row_reader *, tw_emitter *, int64_t *, int64_t)
+    int tw_convert_rows(const tw_conversion *, tw_frame *, int64_t *, int64_t)
 
 cdef extern from "columns/column_export.h" nogil:
     void tw_free(void *)
     void *tw_zeroed(size_t, size_t)
-    int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t)
-    int tw_make_dictionary_schema(ArrowSchema_c *)
-    int tw_export_array(tw_frame *, int32_t, ArrowArray_c *)
-    int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
+    int tw_make_schema(ArrowSchema_c *, const char *, const char *, int64_t, int64_t, bint)
+    int tw_export_array(tw_frame *, int32_t, ArrowArray_c *, int64_t, ArrowArray_c *)
 
 cdef extern from "columns/record_batches.h" nogil:
     int TW_DONE, TW_FULL, TW_COMPRESSED, TW_UNCLEAR

@@ -31,17 +31,12 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     int64_t row = level < 0 ? 0 : frame->levels[level].length;
     for (; headers.count > 0; row++) {
         tw_magic2_header header;
-        int error = 0;
         if (TW_UNLIKELY(!tw_next_magic2_header(&headers, &header)))
             return TW_REJECTED;
         if (level >= 0)
-            error = tw_reserve(frame, level, row + 1);
-        if (error == 0)
-            error = tw_sink_bytes(k->inner, w, row, header.key, header.key_size);
-        if (error == 0)
-            error = tw_sink_bytes(k->inner + 1, w, row, header.value, header.value_size);
-        if (TW_UNLIKELY(error < 0))
-            return error;
+            TW_TRY(tw_reserve(frame, level, row + 1));
+        TW_TRY(tw_sink_bytes(k->inner, w, row, header.key, header.key_size));
+        TW_TRY(tw_sink_bytes(k->inner + 1, w, row, header.value, header.value_size));
     }
     if (TW_UNLIKELY(headers.p != headers.end))
         return TW_REJECTED;
@@ -67,23 +62,16 @@ static inline int tw_take_magic2(
 {
     const tw_field *f = s->items, *attributes = f + TW_MAGIC2_ATTRIBUTES;
     tw_magic2_record record;
-    int error;
     if (TW_UNLIKELY(!tw_read_magic2(w->r.p, w->r.end, has_attributes, &record)))
         return TW_REJECTED;
-    error = has_attributes ? tw_sink_checked(attributes->framing, k + TW_MAGIC2_ATTRIBUTES, w, at, (int8_t)record.attributes)
-                           : tw_sink_absent(attributes, k + TW_MAGIC2_ATTRIBUTES, w, at);
-    if (error == 0)
-        error = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].framing, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
-    if (error == 0)
-        error = tw_sink_number(f[TW_MAGIC2_OFFSET].framing, k + TW_MAGIC2_OFFSET, w, at, record.offset);
-    if (error == 0)
-        error = tw_sink_bytes(k + TW_MAGIC2_KEY, w, at, record.key, record.key_size);
-    if (error == 0)
-        error = tw_sink_bytes(k + TW_MAGIC2_VALUE, w, at, record.value, record.value_size);
-    if (error == 0)
-        error = tw_sink_headers(k + TW_MAGIC2_HEADERS, w, at, record.headers);
+    TW_TRY(has_attributes ? tw_sink_checked(attributes->framing, k + TW_MAGIC2_ATTRIBUTES, w, at, (int8_t)record.attributes)
+                          : tw_sink_absent(attributes, k + TW_MAGIC2_ATTRIBUTES, w, at));
+    TW_TRY(tw_sink_number(f[TW_MAGIC2_TIMESTAMP].framing, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp));
+    TW_TRY(tw_sink_number(f[TW_MAGIC2_OFFSET].framing, k + TW_MAGIC2_OFFSET, w, at, record.offset));
+    TW_TRY(tw_sink_bytes(k + TW_MAGIC2_KEY, w, at, record.key, record.key_size));
+    TW_TRY(tw_sink_bytes(k + TW_MAGIC2_VALUE, w, at, record.value, record.value_size));
     w->r.p = record.end;
-    return error;
+    return tw_sink_headers(k + TW_MAGIC2_HEADERS, w, at, record.headers);
 }
 
 #endif

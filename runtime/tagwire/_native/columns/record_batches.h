@@ -5,133 +5,317 @@
 #ifndef TAGWIRE_RECORD_BATCHES_H
 #define TAGWIRE_RECORD_BATCHES_H
 
-#include "columns/columns.h"
+#include "columns/magic2_columns_impl.h"
+#include "columns/record_constants_impl.h"
 
-#define TW_SLOTS 64
+static int tw_is_nullable_bytes(const tw_field *f)
+{
+    return tw_fast_path_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
+}
 
-/* The destination of a field of a batch header or record: a column, one of the `slots` of tw_record_reader, both, or
- * neither. The index of a missing column or slot is -1. If `null_number` is set, -1 is stored as null. For an array,
- * `inner` has the sinks for the fields of the elements. */
-typedef struct tw_sink tw_sink;
-struct tw_sink {
-    int32_t column;
-    int32_t slot;
-    int32_t null_number;
-    const tw_sink *inner;
-};
+static int tw_is_delta(const tw_field *f, int bits) { return tw_fast_path_of(f) == TW_NUMBER && f->bits == bits; }
 
-/* The state of reading batch headers and records.
- *
- * A sink with slot N stores a number in `slots[N]`, and a string or bytes value as a size in `slots[N]` and an address
- * in `spans[N]`. `r.known` contains the registers (framing.h). `flag` is the last record's tombstone bit, in formats
- * with this bit. */
-typedef struct {
-    tw_reader r;
-    tw_frame *frame;
-    const tw_crc32c_tables *crc32c, *crc32;
-    int64_t slots[TW_SLOTS];
-    const uint8_t *spans[TW_SLOTS];
-    int flag;
-} tw_record_reader;
-
-/* A column with the same value for all records of a batch.
- *
- * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked and
- * then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
- *
- * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null unless
- * the number in slot `test` has all bits of `needed` and no bit of `unless`. */
-typedef struct {
-    int32_t column;
-    int32_t slot;
-    int32_t test;
-    int32_t null_number;
-    int64_t number;
-    int64_t mask;
-    uint8_t shift;
-    int64_t needed, unless;
-    const int32_t *indexes;
-} tw_constant;
-
-enum tw_halt {
-    TW_DONE = 0,
-    TW_FULL = 1,      /* the frame has reached its limit for rows or bytes */
-    TW_COMPRESSED = 2,    /* Python must decompress the bytes at `spans[payload]` and continue */
-    TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
-};
-
-/* Slots of a record: its offset, and the size of its value. */
-enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
-/* Slots for numbers computed from a batch header. They follow the slots of the header's fields. */
-enum tw_batch_slot {
-    TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
-};
-#define TW_MAGICS 16
-#define TW_MOST_HEADER_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
-
-/* A batch header field that is needed to decode records. It is copied from slot `slot` to register `register_index`. */
-typedef struct {
-    int32_t register_index, slot;
-} tw_input;
-
-typedef struct {
-    const tw_struct *header, *record; /* plans for batch headers and records; `record` is NULL if only headers are read */
-    const tw_sink *header_sinks, *sinks, *no_sinks;
-    const tw_constant *constants;
-    const tw_input *inputs;
-    const int32_t *idle;     /* columns for which this record format has no field */
-    int32_t constants_count, inputs_count, idle_count;
-    int32_t tombstone;       /* index of the column that marks tombstones, or -1 if it was not requested */
-    int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
-    int32_t is_magic2;
-    /* whether a batch is a single message, as in magic 0 and 1; a compressed message wraps other messages */
-    int32_t is_message;
-    int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
-    int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
-    int32_t base_offset, attributes;
-    /* the slots of these batch header fields, or -1 for a missing field */
-    int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* the registers (framing.h) for these numbers, or -1 for a number that is not needed */
-    int32_t offset_base, timestamp_base, timestamp_scale;
-    int64_t codec_mask, append_mask;
-    int64_t no_wrapper_mask; /* attribute bits that must be 0 in a wrapper */
-    int64_t least;           /* minimum size of an encoded record, in bytes */
-} tw_record_plan;
-
-typedef struct {
-    tw_record_reader w;
-    int64_t known[TW_REGISTERS], header_known[TW_REGISTERS];
-    int64_t header[TW_SLOTS];  /* the numbers in the open batch's header */
-    const uint8_t *data;     /* the file's bytes, indexed by file position */
-    int64_t size, end;       /* `size`: file position where `data` ends; `end`: file position where reading stops */
-    int64_t position;        /* file position of the open batch, or of the next batch if none is open */
-    int64_t next;            /* file position of the batch after the open batch */
-    const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
-    const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte, or NULL if no format has that magic byte */
-    const tw_record_plan *tried;    /* plan of the format whose batch length is a varint, or NULL if there is none */
-    int32_t tried_magic, tried_zigzag;
-    const tw_record_plan *plan;
-    int is_open;
-    int has_attributes;      /* whether records in the open batch have an attributes byte */
-    int64_t left;            /* number of unread records in the open batch; negative if the header has no count */
-    int64_t index;           /* number of records already read from the open batch */
-    int64_t first_offset;    /* records below this offset are dropped */
-    int64_t last_offset;     /* last offset of the previous batch */
-    int is_ordered;          /* whether Python handles a batch whose offsets aren't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* the limits of a frame, and the bytes read for the current one */
-} tw_batches;
+static int tw_is_headers(const tw_field *f)
+{
+    const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
+    return header != NULL && tw_fast_path_of(f) == TW_LIST && !f->framing->filled && !f->framing->ordered && !header->enclosed &&
+           header->items_count == 2 && header->items[0].kind == TW_STRING && header->items[0].framing->is_usual &&
+           header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
+           header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
+}
 
 /* Return whether tw_take_magic2 can read a record struct. */
-int tw_is_magic2(const tw_struct *s);
+static TW_MAYBE_UNUSED int tw_is_magic2(const tw_struct *s)
+{
+    const tw_field *f = s->items;
+    return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_fast_path_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
+           f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].framing->frame == TW_VALUE &&
+           !f[TW_MAGIC2_ATTRIBUTES].framing->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
+           tw_is_delta(f + TW_MAGIC2_OFFSET, 32) && tw_is_nullable_bytes(f + TW_MAGIC2_KEY) &&
+           tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
+}
+
+/* Return whether the batch at `p` can be in the format whose batch length is a varint. */
+static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
+{
+    tw_reader r;
+    uint64_t bits;
+    int64_t length;
+    if (b->tried == NULL || left < 8)
+        return 0;
+    r.p = p + 8;
+    r.end = p + left;
+    if (tw_read_varint(&r, 5, &bits) == -1)
+        return 0;
+    length = b->tried_zigzag ? tw_from_zigzag(bits) : (int64_t)bits;
+    return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
+}
+
+/* Return the plan for the batch at `p`, or NULL if only Python can determine the batch's format. */
+static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
+{
+    static const uint8_t zeros[17];
+    const tw_record_plan *usual;
+    if (left < (int64_t)sizeof zeros || memcmp(p, zeros, sizeof zeros) == 0)
+        return NULL;
+    if (b->alone != NULL)
+        return b->alone;
+    usual = p[16] < TW_MAGICS ? b->plans[p[16]] : NULL;
+    if (!tw_may_be_tried(b, p, left))
+        return usual;
+    return usual == NULL ? b->tried : NULL;
+}
+
+/* Compute a number for each tw_batch_slot from a batch header, and store it in the slots after the header's fields.
+ * Return TW_UNTRIED if a number needs more than 64 bits; Python then handles the batch. */
+static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
+{
+    int64_t *derived = slots + plan->header->items_count;
+    int64_t highest = plan->max_timestamp >= 0    ? slots[plan->max_timestamp]
+                      : plan->base_timestamp >= 0 ? slots[plan->base_timestamp]
+                                                  : -1;
+    derived[TW_SLOT_POSITION] = position;
+    derived[TW_SLOT_SIZE] = size;
+    derived[TW_SLOT_BASE_OFFSET] = slots[plan->base_offset];
+    if (!tw_add(slots[plan->base_offset], plan->last_delta < 0 ? 0 : slots[plan->last_delta],
+                derived + TW_SLOT_LAST_OFFSET))
+        return TW_UNTRIED;
+    return tw_add(highest, plan->max_relative_to < 0 ? 0 : slots[plan->max_relative_to],
+                  derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
+}
+
+/* Return whether a batch's base offset is not above the last offset of the previous batch. The base offset may be
+ * corrupt, because no checksum covers it. */
+static inline int tw_is_out_of_order(const tw_batches *b)
+{
+    return TW_UNLIKELY(b->is_ordered && b->header[b->plan->header->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
+}
+
+static void tw_start_registers(int64_t *known)
+{
+    memset(known, 0, TW_REGISTERS * sizeof *known);
+    known[2] = 1; /* register 2 contains the constant 1 (framing.h) */
+}
+
+/* Read the batch header at `position` into `header`, and set `next` to the end of the batch. */
+static int tw_walk_header(tw_batches *b)
+{
+    tw_record_reader *w = &b->w;
+    tw_start_registers(b->header_known);
+    w->r.known = b->header_known;
+    w->r.start = w->r.p = b->data + b->position;
+    w->r.end = b->data + b->size;
+    w->r.trusted = 0;
+    TW_TRY(tw_walk_record_struct(b->plan->header, b->plan->header_sinks, w, 0));
+    b->next = w->r.p - b->data;
+    memcpy(b->header, w->slots, sizeof b->header);
+    return tw_work_out(b->plan, b->header, b->position, b->next - b->position);
+}
+
+/* Complete the rows of a batch from `first` up to `end`: fill the constant columns, and set the frame's number of rows
+ * to `end`. After an error, remove these rows. */
+static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
+{
+    int error = 0;
+    for (int32_t index = 0; index < b->plan->constants_count && error == 0; index++)
+        error = tw_put_constant(b->w.frame, b->plan->constants + index, b->header, first, end);
+    b->w.frame->levels[0].length = error < 0 ? first : end;
+    return error;
+}
+
+static inline int tw_take_record(tw_batches *b, int64_t row)
+{
+    const tw_record_plan *plan = b->plan;
+    tw_record_reader *w = &b->w;
+    TW_TRY(plan->is_magic2 ? tw_take_magic2(plan->record, plan->sinks, w, row, b->has_attributes)
+                           : tw_walk_record_struct(plan->record, plan->sinks, w, row));
+    for (int32_t index = 0; index < plan->idle_count; index++)
+        tw_put_null(w->frame, plan->idle[index], row);
+    if (plan->tombstone >= 0)
+        tw_put_bit(w->frame->buffers[plan->tombstone].values, row,
+                   plan->has_flag ? w->flag : w->slots[TW_SLOT_VALUE] < 0);
+    return 0;
+}
+
+static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *from)
+{
+    return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
+}
+
+/* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
+ * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 %
+ * slower. */
+static TW_NOINLINE int tw_read_batch_records(tw_batches *b)
+{
+    tw_frame *frame = b->w.frame;
+    tw_reader *r = &b->w.r;
+    const uint8_t *from = r->p, *start = from, *end = r->end;
+    int64_t first = frame->levels[0].length, row = first;
+    int error = 0, ended;
+    r->known = b->known;
+    while (b->left ? b->left > 0 || r->p < r->end : 0) {
+        if (row && tw_is_full(b, row, from))
+            break;
+        start = r->p;
+        error = tw_reserve(frame, 0, row + 1);
+        if (error == 0)
+            error = tw_take_record(b, row);
+        if (TW_UNLIKELY(error < 0 || b->w.slots[TW_SLOT_OFFSET] < b->first_offset)) {
+            ended = tw_end_rows(b, first, row);
+            first = row;
+            tw_truncate(frame, row);
+            if (error < 0 || ended < 0) {
+                r->p = start;
+                r->end = end;
+                return error < 0 ? error : ended;
+            }
+        } else
+            row++;
+        b->index++;
+        b->left -= b->left > 0;
+    }
+    b->bytes += r->p - from;
+    TW_TRY(tw_end_rows(b, first, row));
+    if (b->left > 0 || (b->left < 0 && r->p < r->end))
+        return TW_FULL;
+    return r->p == r->end ? 0 : TW_REJECTED;
+}
 
 /* Prepare to read the open batch's decompressed records from `p`. Return 0 or an error code. */
-int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size);
+static int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
+{
+    const tw_record_plan *plan = b->plan;
+    int is_appended = !plan->is_message && (b->header[plan->attributes] & plan->append_mask) != 0;
+    int64_t left = plan->count < 0 ? -1 : b->header[plan->count];
+    b->w.r.start = b->w.r.p = p;
+    b->w.r.end = p + size;
+    b->left = left;
+    if (plan->count >= 0 && (left < 0 || left > size / plan->least))
+        return TW_REJECTED;
+    tw_start_registers(b->known);
+    for (int32_t index = 0; index < plan->inputs_count; index++)
+        b->known[plan->inputs[index].register_index] = b->header[plan->inputs[index].slot];
+    if (plan->offset_base >= 0)
+        b->known[plan->offset_base] = plan->is_message ? 0 : b->header[plan->base_offset];
+    if (plan->timestamp_base >= 0)
+        b->known[plan->timestamp_base] = plan->is_message ? 0
+                                         : is_appended    ? b->header[plan->header->items_count + TW_SLOT_MAX_TIMESTAMP]
+                                                          : b->header[plan->base_timestamp];
+    if (plan->timestamp_scale >= 0)
+        b->known[plan->timestamp_scale] = !is_appended;
+    b->has_attributes = plan->is_magic2 && tw_magic2_has_attributes(plan->record, b->known);
+    b->index = 0;
+    b->is_open = 1;
+    return left > 0 ? tw_reserve(b->w.frame, 0, b->w.frame->levels[0].length + (left < 4096 ? left : 4096)) : 0;
+}
 
 /* Prepare to read messages from `p`: the decompressed content of a wrapper message. All messages are checked first,
  * because an invalid wrapper must not produce any rows. Return 0, TW_UNCLEAR, or an error code. */
-int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size);
+static TW_MAYBE_UNUSED int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
+{
+    const tw_record_plan *plan = b->plan;
+    tw_reader *r = &b->w.r;
+    int64_t first = 0, last, shift = 0;
+    if (tw_open_records(b, p, size) < 0 || size == 0 || b->header[plan->attributes] & plan->no_wrapper_mask)
+        return TW_REJECTED;
+    r->known = b->known;
+    r->trusted = 0;
+    while (r->p < r->end) {
+        int is_first = r->p == p;
+        TW_TRY(tw_walk_record_struct(plan->record, plan->no_sinks, &b->w, 0));
+        if (is_first)
+            first = b->w.slots[TW_SLOT_OFFSET];
+    }
+    last = b->w.slots[TW_SLOT_OFFSET];
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). Keep these
+     * offsets. */
+    if (b->header[plan->base_offset] == 0) {
+        b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
+    } else if (plan->is_relative) {
+        if (b->header[plan->base_offset] < last)
+            return TW_REJECTED;
+        if (last == INT64_MIN || !tw_add(b->header[plan->base_offset], -last, &shift))
+            return TW_UNTRIED;
+    }
+    if (!tw_add(first, shift, b->header + plan->header->items_count + TW_SLOT_BASE_OFFSET))
+        return TW_UNTRIED;
+    if (tw_is_out_of_order(b))
+        return TW_UNCLEAR;
+    r->p = p;
+    r->trusted = 1;
+    b->known[plan->offset_base] = shift;
+    if (plan->timestamp_base >= 0 && b->header[plan->attributes] & plan->append_mask) {
+        b->known[plan->timestamp_base] = b->header[plan->base_timestamp];
+        b->known[plan->timestamp_scale] = 0;
+    }
+    return 0;
+}
+
+/* Add one row for the open batch. This is used if only batch headers are read. */
+static int tw_take_header(tw_batches *b)
+{
+    tw_frame *frame = b->w.frame;
+    int64_t row = frame->levels[0].length;
+    TW_TRY(tw_reserve(frame, 0, row + 1));
+    return tw_end_rows(b, row, row + 1);
+}
+
+/* Open the batch at `position`: read its header and prepare to read its records. */
+static int tw_open_batch(tw_batches *b)
+{
+    const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
+    b->index = 0;
+    if (plan == NULL)
+        return TW_UNCLEAR;
+    TW_TRY(tw_walk_header(b));
+    if (tw_is_out_of_order(b))
+        return TW_UNCLEAR;
+    if (plan->leaves_wrappers && b->header[plan->attributes] & plan->codec_mask)
+        return TW_UNCLEAR;
+    if (plan->record == NULL)
+        return 0;
+    if (b->header[plan->attributes] & plan->codec_mask) {
+        /* A batch that has no records can still have a codec, but there is nothing to decompress. */
+        int is_empty = !plan->is_message && b->header[plan->payload] == 0;
+        return is_empty ? tw_open_records(b, b->w.spans[plan->payload], 0) : TW_COMPRESSED;
+    }
+    if (plan->is_message) {
+        b->w.r.trusted = 1; /* tw_walk_header has already verified the checksum */
+        return tw_open_records(b, b->data + b->position, b->next - b->position);
+    }
+    return tw_open_records(b, b->w.spans[plan->payload], b->header[plan->payload]);
+}
+
+static void tw_close_batch(tw_batches *b)
+{
+    b->is_open = 0;
+    b->last_offset = b->header[b->plan->header->items_count + TW_SLOT_LAST_OFFSET];
+    b->position = b->next;
+}
 
 /* Read batches until the loop must stop. Return a tw_halt value, or an error code for the batch at `position`. */
-int tw_walk_batches(tw_batches *b);
+static TW_MAYBE_UNUSED int tw_walk_batches(tw_batches *b)
+{
+    for (;;) {
+        int halt = 0;
+        if (b->is_open) {
+            halt = tw_read_batch_records(b);
+            if (halt)
+                return halt;
+            tw_close_batch(b);
+        }
+        if (b->w.frame->levels[0].length >= b->most_rows || b->bytes >= b->most_bytes)
+            return TW_FULL;
+        if (b->position >= b->end)
+            return TW_DONE;
+        halt = tw_open_batch(b);
+        if (halt == 0 && b->plan->record == NULL) {
+            halt = tw_take_header(b);
+            tw_close_batch(b);
+        }
+        if (halt)
+            return halt;
+    }
+}
 
 #endif

@@ -1,6 +1,6 @@
 """Build plans for reading batches into columns.
 
-The loop in record_batches.c reads headers and records with the engine's plans. This file adds a sink for each field:
+The loop in record_batches.h reads headers and records with the engine's plans. This file adds a sink for each field:
 the column or slot in which the field is stored.
 """
 

@@ -14,7 +14,7 @@ cdef class Part(ArrowArray):
     cdef int32_t index
 
     cdef int export(self, ArrowArray_c *array) except -1:
-        return check(tw_export_array((<Chunk>self.chunks[0]).frame, self.index, array))
+        return check(tw_export_array((<Chunk>self.chunks[0]).frame, self.index, array, 0, NULL))
 
 
 @final
@@ -27,10 +27,7 @@ cdef class Joined(ArrowArray):
     cdef int export(self, ArrowArray_c *array) except -1:
         cdef ArrowArray_c child
         self.other.export(&child)
-        if tw_export_array((<Chunk>self.chunks[0]).frame, 0, array) < 0:
-            child.release(&child)
-            raise MemoryError
-        return check(tw_append_child(array, self.kept, &child))
+        return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array, self.kept, &child))
 
 
 cdef Part part(ArrowArray array, object column):

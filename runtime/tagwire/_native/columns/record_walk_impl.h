@@ -5,7 +5,7 @@
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
 
-#include "columns/record_batches.h"
+#include "columns/record_plan.h"
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
 
@@ -93,15 +93,10 @@ static int tw_walk_record_elements(const tw_field *f, const tw_sink *k, tw_recor
     tw_frame *frame = w->frame;
     int32_t level = k->column < 0 ? -1 : frame->columns[k->column].inner;
     int64_t base = level < 0 ? 0 : frame->levels[level].length, index = 0;
-    int error = 0;
-    while (count < 0 ? r->p < r->end : index < count) {
+    for (; count < 0 ? r->p < r->end : index < count; index++) {
         if (level >= 0)
-            error = tw_reserve(frame, level, base + index + 1);
-        if (error == 0)
-            error = tw_walk_record_struct(f->element->child, k->inner, w, base + index);
-        if (error < 0)
-            return error;
-        index++;
+            TW_TRY(tw_reserve(frame, level, base + index + 1));
+        TW_TRY(tw_walk_record_struct(f->element->child, k->inner, w, base + index));
     }
     if (index == 0 && f->framing->filled)
         return TW_REJECTED;
@@ -138,15 +133,14 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
 {
     const uint8_t *around = w->r.end;
     int64_t size = w->r.known[f->framing->extent];
-    int error;
     if (size < 0 || size > around - w->r.p)
         return TW_REJECTED;
     w->r.end = w->r.p + size;
-    error = tw_walk_record_value(f, k, w, at);
-    if (error == 0 && w->r.p != w->r.end)
-        error = TW_REJECTED;
+    TW_TRY(tw_walk_record_value(f, k, w, at));
+    if (w->r.p != w->r.end)
+        return TW_REJECTED;
     w->r.end = around;
-    return error;
+    return 0;
 }
 
 static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
@@ -164,13 +158,9 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     const tw_framing *framing = f->framing;
     const uint8_t *start = w->r.p;
     int64_t x;
-    int error;
-    if (TW_UNLIKELY(tw_read_number(f, &w->r, &x) < 0))
-        return TW_REJECTED;
-    error = tw_sink_checked(framing, k, w, at, x);
-    if (error == 0 && (framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF) && tw_enter(framing, &w->r, x, start) < 0)
-        return TW_REJECTED;
-    return error;
+    TW_TRY(tw_read_number(f, &w->r, &x));
+    TW_TRY(tw_sink_checked(framing, k, w, at, x));
+    return framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF ? tw_enter(framing, &w->r, x, start) : 0;
 }
 
 /* Verify the checksum of the bytes from the reader's position to r.end. Return TW_REJECTED for a wrong checksum. */
@@ -188,8 +178,8 @@ static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w
     const tw_framing *framing = f->framing;
     if (framing->is_guarded && !tw_holds(framing, w->r.known))
         return tw_sink_absent(f, k, w, at);
-    if (framing->sum && tw_walk_sum(framing, w) < 0)
-        return TW_REJECTED;
+    if (framing->sum)
+        TW_TRY(tw_walk_sum(framing, w));
     if (framing->is_number)
         return tw_walk_number(f, k, w, at);
     return framing->extent ? tw_walk_within(f, k, w, at) : tw_walk_record_value(f, k, w, at);
@@ -200,8 +190,7 @@ static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *
     int64_t x;
     if (!f->framing->is_number)
         return tw_walk_record_value(f, k, w, at);
-    if (tw_read_number(f, &w->r, &x) < 0)
-        return TW_REJECTED;
+    TW_TRY(tw_read_number(f, &w->r, &x));
     w->r.known[f->framing->keep] = x;
     return tw_sink_number(f->framing, k, w, at, x);
 }
@@ -211,9 +200,7 @@ static int tw_walk_record_struct(const tw_struct *s, const tw_sink *sinks, tw_re
     const uint8_t *around = w->r.end;
     for (Py_ssize_t index = 0; index < s->items_count; index++) {
         const tw_field *f = s->items + index;
-        int error = f->framing->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at);
-        if (TW_UNLIKELY(error < 0))
-            return error;
+        TW_TRY(f->framing->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at));
     }
     if (TW_UNLIKELY(s->enclosed && w->r.p != w->r.end))
         return TW_REJECTED;

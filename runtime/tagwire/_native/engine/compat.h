@@ -26,6 +26,14 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
+/* Return the result of a call from the calling function if it is negative, which means an error. */
+#define TW_TRY(call)                    \
+    do {                                \
+        int returned = (call);          \
+        if (TW_UNLIKELY(returned < 0))  \
+            return returned;            \
+    } while (0)
+
 /* Loops over objects prefetch the object that is this many elements ahead, so that they don't wait for memory. */
 #define TW_AHEAD 8
 
