@@ -75,8 +75,7 @@ static int tw_begin_row(tw_collect *c)
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
-        if (tw_put_cell(c, s->columns[index], Py_NewRef(Py_None)) < 0)
-            return -1;
+        TW_TRY(tw_put_cell(c, s->columns[index], Py_NewRef(Py_None)));
     return 0;
 }
 
@@ -86,8 +85,7 @@ static int tw_fill_holes(const tw_chosen *s, tw_collect *c)
         return 0;
     for (const tw_hole *hole = s->holes, *end = hole + s->holes_count; hole < end; hole++) {
         PyObject *value = hole->is_list ? PyList_New(0) : hole->field ? tw_default(hole->field, 0) : Py_NewRef(hole->value);
-        if (tw_put_cell(c, hole->column, value) < 0)
-            return -1;
+        TW_TRY(tw_put_cell(c, hole->column, value));
     }
     return 0;
 }
@@ -95,8 +93,7 @@ static int tw_fill_holes(const tw_chosen *s, tw_collect *c)
 static int tw_collect_leaf(int column, const tw_field *f, tw_collect *c)
 {
     PyObject *value;
-    if (tw_note_position(c) < 0)
-        return -1;
+    TW_TRY(tw_note_position(c));
     value = tw_read_value(f, &c->w.r);
     return tw_put_cell(c, column, value) < 0 ? -1 : tw_note_position(c);
 }
@@ -133,13 +130,11 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         int column = s->columns[index];
         PyObject *list = PyList_New(0);
         around[index] = c->lists[column];
-        if (tw_put_cell(c, column, list) < 0)
-            return -1;
+        TW_TRY(tw_put_cell(c, column, list));
         c->lists[column] = list; /* borrowed: the row or the enclosing list owns this list */
     }
     for (; count > 0; count--)
-        if (tw_collect_element(s, c) < 0)
-            return -1;
+        TW_TRY(tw_collect_element(s, c));
     for (Py_ssize_t index = 0; index < s->columns_count; index++)
         c->lists[s->columns[index]] = around[index];
     return 0;
@@ -162,8 +157,7 @@ static int tw_collect_array(const tw_chosen *s, tw_collect *c)
     const tw_field *f = s->field;
     tw_reader *r = &c->w.r;
     int64_t count;
-    if (tw_note_position(c) < 0)
-        return -1;
+    TW_TRY(tw_note_position(c));
     count = tw_read_length(r, f->length);
     if (tw_note_position(c) < 0 || tw_note(c, count) < 0)
         return -1;
@@ -209,19 +203,16 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
     int more;
     while ((more = tw_next_entry(ch->plan, r, &count, &tag, &size)) > 0) {
         for (; s < end && s->field->tag < tag; s++)
-            if (tw_fill_holes(s, c) < 0)
-                return -1;
+            TW_TRY(tw_fill_holes(s, c));
         if (s < end && s->field->tag == tag) {
-            if (tw_collect_tag(s++, c, size) < 0)
-                return -1;
+            TW_TRY(tw_collect_tag(s++, c, size));
         } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h finds the error's position */
             return -1;
     }
     if (more < 0)
         return -1;
     for (; s < end; s++)
-        if (tw_fill_holes(s, c) < 0)
-            return -1;
+        TW_TRY(tw_fill_holes(s, c));
     return 0;
 }
 
@@ -231,8 +222,7 @@ static int tw_collect_section(const tw_choice *ch, tw_collect *c)
     int64_t count;
     if (ch->tagged_count == 0)
         return tw_walk_section(ch->plan, &c->w);
-    if (tw_note_position(c) < 0)
-        return -1;
+    TW_TRY(tw_note_position(c));
     count = tw_read_uvarint(r);
     if (count < 0 || count * 2 > r->end - r->p)
         return -1;
@@ -243,16 +233,14 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
 {
     tw_reader *r = &c->w.r;
     for (Py_ssize_t index = 0; index < ch->missing_count; index++)
-        if (tw_fill_holes(ch->missing + index, c) < 0)
-            return -1;
+        TW_TRY(tw_fill_holes(ch->missing + index, c));
     if (ch->plan->section == TW_OPTIONAL_BUFFER && tw_walk_section(ch->plan, &c->w) < 0)
         return -1;
     for (Py_ssize_t index = 0; index < ch->items_count; index++) {
         const tw_field *f = ch->items + index;
         int passed;
         if (ch->chosen[index] != NULL) {
-            if (tw_collect_field(ch->chosen[index], c) < 0)
-                return -1;
+            TW_TRY(tw_collect_field(ch->chosen[index], c));
         } else if ((passed = tw_pass(f, r)) != 0)
             index += passed - 1;
         else if (tw_walk_value(f, &c->w, TW_FIELD, 0) < 0)

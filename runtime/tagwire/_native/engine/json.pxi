@@ -8,38 +8,27 @@ the error.
 cdef extern from "engine/json_plan.h":
     ctypedef struct tw_json_struct
     ctypedef struct tw_json_field:
-        const tw_field *field
         PyObject *key
         const char *text
         Py_ssize_t text_size
         const tw_json_struct *child
-        uint8_t records
+        const tw_field *field
+        Py_ssize_t attribute, longest
+        uint8_t records, kind, number, dimensions, nullable, required
+        const tw_enum *members
     ctypedef struct tw_json_struct:
         PyTypeObject *cls
-        Py_ssize_t count
+        const tw_data_class *c
+        Py_ssize_t count, written
         const tw_json_field *fields
         Py_ssize_t unknown_slot
-    ctypedef struct tw_json_reading
-    ctypedef struct tw_json_row:
-        PyObject *key
-        const char *text
-        Py_ssize_t text_size
-        const tw_json_reading *child
-        Py_ssize_t attribute
-        Py_ssize_t longest
-        uint8_t kind, number, dimensions, nullable, required
-        const tw_enum *members
-    ctypedef struct tw_json_reading:
-        const tw_data_class *c
-        Py_ssize_t count
-        const tw_json_row *rows
 
 cdef extern from "engine/json_values.h":
     ctypedef struct tw_json_style:
         const tw_shared *shared
         int lossless
     PyObject *tw_json_of_struct(const tw_json_style *, const tw_json_struct *, PyObject *)
-    PyObject *tw_struct_of_json(const tw_reader *, const tw_json_reading *, PyObject *)
+    PyObject *tw_struct_of_json(const tw_reader *, const tw_json_struct *, PyObject *)
 
 cdef extern from "engine/json_write.h":
     ctypedef struct tw_json_writer:
@@ -55,7 +44,7 @@ cdef extern from "engine/json_read.h":
         const uint8_t *p
         const uint8_t *end
         const tw_reader *r
-    PyObject *tw_json_read_all(tw_json_reader *, const tw_json_reading *)
+    PyObject *tw_json_read_all(tw_json_reader *, const tw_json_struct *)
 
 cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *, Py_ssize_t, const char *)
@@ -71,77 +60,42 @@ cdef class JsonPlan(Owner):
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # the plan for reading JSON, or NULL if Python must create the objects
+    cdef bint reads  # whether C can create the objects when it reads JSON
     cdef dict structs
-    cdef dict readings
 
     def __cinit__(self, Plan plan):
         self.plan = plan
+        self.reads = True
         self.structs = {}
-        self.readings = {}
-        self.root = self.struct(Builder(SHARED), plan.source.root)
-        try:
-            self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION)
-        except NotNative:
-            self.reading = NULL
+        self.root = self.struct(Builder(SHARED), plan.MESSAGE, plan.source.root, plan.VERSION)
 
-    cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
-        cdef Block block = self.structs.get(id(layout))
+    cdef const tw_json_struct *struct(self, Builder builder, object cls, object layout, object version) except NULL:
+        """Return the plan of a struct. `layout` and `version` are None if the message's version lacks the struct."""
+        cdef Block block = self.structs.get((cls, version))
         if block is not None:
             return <const tw_json_struct *>block.at
-        block = self.structs[id(layout)] = Block(sizeof(tw_json_struct))
+        block = self.structs[cls, version] = Block(sizeof(tw_json_struct))
         cdef tw_json_struct *result = <tw_json_struct *>block.at
-        by_name = {item.name: item for item in layout.fields}
-        items = tuple([by_name[row.name] for row in layout.cls.FIELDS if row.name in by_name])
-        cdef const tw_field *fields = builder.items(items, layout.cls)
-        cdef tw_json_field *field = <tw_json_field *>self.memory(len(items) * sizeof(tw_json_field))
+        cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
+        items = {} if layout is None else {item.name: item for item in layout.fields}
+        written = [row for row in cls.FIELDS if row.name in items]
+        rows = written + [row for row in cls.FIELDS if row.name not in items]
+        cdef const tw_field *encoded = builder.items(tuple([items[row.name] for row in written]), cls)
+        cdef tw_json_field *fields = <tw_json_field *>self.memory(len(rows) * sizeof(tw_json_field))
         cdef Py_ssize_t index
-        self.kept += [block, builder, layout]
-        for index, item in enumerate(items):
-            self.field(builder, &field[index], &fields[index], item)
-        result.cls = <PyTypeObject *><PyObject *>layout.cls
-        result.count = len(items)
-        result.fields = field
-        result.unknown_slot = builder.slot(layout.cls, "unknown_tags")
+        self.kept += [block, builder, cls, layout]
+        self.reads = self.reads and c.copies and not c.has_unions
+        result.cls, result.c = <PyTypeObject *><PyObject *>cls, &c.c
+        result.count, result.written, result.fields = len(rows), len(written), fields
+        result.unknown_slot = 0 if layout is None else builder.slot(cls, "unknown_tags")
+        for index, row in enumerate(rows):
+            fields[index].field = &encoded[index] if index < len(written) else NULL
+            self.field(builder, &fields[index], cls, row, items.get(row.name), version)
         return result
 
-    cdef int field(self, Builder builder, tw_json_field *result, const tw_field *field, object item) except -1:
-        type = item.type
-        while isinstance(type, Array):
-            type = type.element
-        cdef bytes text = f'"{item.json_name}": '.encode()
-        self.keep(text)
-        result.field = field
-        result.key = self.keep(item.json_name)
-        result.text = text
-        result.text_size = len(text)
-        result.records = isinstance(type, Sized) and type.wire.name == "records"
-        result.child = self.struct(builder, type.struct) if isinstance(type, Nested) else NULL
-        return 0
-
-    cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """Return the plan for reading a struct. `version` is None if the message's version doesn't have the struct."""
-        cdef Block block = self.readings.get((cls, version))
-        if block is not None:
-            return <const tw_json_reading *>block.at
-        cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
-        if not c.copies or c.has_unions:
-            raise NotNative(f"the engine can't read {cls.__name__} from JSON, because only Python code can create such objects")
-        block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
-        cdef tw_json_row *rows = <tw_json_row *>self.memory(len(cls.FIELDS) * sizeof(tw_json_row))
-        cdef tw_json_reading *reading = <tw_json_reading *>block.at
-        cdef Py_ssize_t index
-        self.kept += [block, cls]
-        reading.c = &c.c
-        reading.count = len(cls.FIELDS)
-        reading.rows = rows
-        for index, row in enumerate(cls.FIELDS):
-            self.row(&rows[index], cls, row, version)
-        return reading
-
-    cdef int row(self, tw_json_row *result, object cls, object row, object version) except -1:
+    cdef int field(self, Builder builder, tw_json_field *result, object cls, object row, object item, object version) except -1:
         cdef bint in_version = version in row.versions
-        cdef bytes text = row.json_name.encode()
+        cdef bytes text = f'"{row.json_name}": '.encode()
         self.keep(text)
         result.key = self.keep(row.json_name)
         result.text = text
@@ -150,11 +104,22 @@ cdef class JsonPlan(Owner):
         result.dimensions = row.type.count("[]")
         result.nullable = bool(version in row.nullable if in_version else row.nullable)
         result.required = in_version and version not in row.tagged
-        if row.struct is not None:
-            result.kind = TW_STRUCT
-            result.child = self.struct_reading(row.struct, row.struct_version(version) if in_version else None)
-            return 0
-        wire = row.wire
+        if row.struct is None:
+            try:
+                return self.primitive(result, row.wire)
+            except NotNative:
+                self.reads = False
+                return 0
+        type = None if item is None else item.type
+        while isinstance(type, Array):
+            type = type.element
+        layout, inner = (None, None) if type is None else (type.struct, row.struct_version(version))
+        result.kind = TW_STRUCT
+        result.child = self.struct(builder, row.struct, layout, inner)
+        return 0
+
+    cdef int primitive(self, tw_json_field *result, object wire) except -1:
+        result.records = wire.name == "records"
         if wire.is_enum:
             result.kind, result.number = TW_ENUM, kind_of(wire.base)
             result.members = members_of(self, wire)
@@ -173,10 +138,10 @@ cdef class JsonPlan(Owner):
 
     cdef object from_json(self, object obj):
         cdef tw_reader r
-        if self.reading == NULL:
+        if not self.reads:
             return None
         r.shared = &SHARED.c
-        return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
+        return self.checked(taken_or_none(tw_struct_of_json(&r, self.root, <PyObject *>obj)))
 
     cdef object checked(self, object message):
         """Return the message, or None if it breaks a rule that involves several fields."""
@@ -206,13 +171,13 @@ cdef class JsonPlan(Owner):
     cdef object read(self, bytes data):
         cdef tw_reader r
         cdef tw_json_reader t
-        if self.reading == NULL:
+        if not self.reads:
             return None
         r.shared = &SHARED.c
         t.r = &r
         t.p = TW_BYTES_DATA(<PyObject *>data)
         t.end = t.p + TW_BYTES_SIZE(<PyObject *>data)
-        return self.checked(taken_or_none(tw_json_read_all(&t, self.reading)))
+        return self.checked(taken_or_none(tw_json_read_all(&t, self.root)))
 
 
 cdef inline object taken_or_none(PyObject *value):

@@ -1,4 +1,4 @@
-/* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
+/* The JSON plan of a message: its fields with their JSON keys. json.pxi creates each plan once.
  *
  * If a function returns NULL or -1 without an exception, Python repeats the conversion, or raises
  * the error. This happens for invalid input, and for values of types that decoding never creates.
@@ -13,28 +13,14 @@
 typedef struct tw_json_struct tw_json_struct;
 
 typedef struct {
-    const tw_field *field;
     PyObject *key;
-    const char *text;             /* the key as JSON text, including quotes and colon */
+    const char *text;             /* the key as JSON text, followed by a colon and a space */
     Py_ssize_t text_size;
     const tw_json_struct *child;  /* the plan of a nested struct or of an array's elements; or NULL */
+    /* for writing; only fields of this version */
+    const tw_field *field;
     uint8_t records;              /* whether the field contains record batches, which Kafka's JSON shows as "" */
-} tw_json_field;
-
-struct tw_json_struct {
-    PyTypeObject *cls;
-    Py_ssize_t count;
-    const tw_json_field *fields;
-    Py_ssize_t unknown_slot;
-};
-
-typedef struct tw_json_reading tw_json_reading;
-
-typedef struct {
-    PyObject *key;
-    const char *text;             /* the key in UTF-8 */
-    Py_ssize_t text_size;
-    const tw_json_reading *child;
+    /* for reading */
     Py_ssize_t attribute;         /* the attribute's index in the data class */
     Py_ssize_t longest;           /* in bytes: a string's maximum size, or N for the type bytes[N]; otherwise 0 */
     uint8_t kind;                 /* the tw_kind of the value, or of an array's elements */
@@ -42,12 +28,14 @@ typedef struct {
     uint8_t dimensions;           /* number of dimensions of an array; otherwise 0 */
     uint8_t nullable, required;
     const tw_enum *members;
-} tw_json_row;
+} tw_json_field;
 
-struct tw_json_reading {
+struct tw_json_struct {
+    PyTypeObject *cls;
     const tw_data_class *c;
-    Py_ssize_t count;
-    const tw_json_row *rows;
+    Py_ssize_t count, written;    /* the first `written` fields belong to this version; others are only read */
+    const tw_json_field *fields;
+    Py_ssize_t unknown_slot;
 };
 
 /* Create an object from the attribute values in `bound` (NULL means the default), and release these references. If

@@ -203,34 +203,34 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t lo
     return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), longest);
 }
 
-static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
+static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_struct *j);
 
-static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
+static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_field *field)
 {
     int is_text = t->p < t->end && *t->p == '"';
-    PyObject *value = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *member = NULL;
+    PyObject *value = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, field->number), *member = NULL;
     if (value != NULL)
-        member = is_text ? tw_member_of_name(row, value) : tw_member_of_number(t->r, row, PyLong_AsLongLong(value));
+        member = is_text ? tw_member_of_name(field, value) : tw_member_of_number(t->r, field, PyLong_AsLongLong(value));
     Py_XDECREF(value);
     return member;
 }
 
-static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
+static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_field *field)
 {
     tw_json_blanks(t);
-    switch (row->kind) {
+    switch (field->kind) {
     case TW_ENUM:
-        return tw_json_read_enum(t, row);
+        return tw_json_read_enum(t, field);
     case TW_STRUCT:
-        return tw_json_read_struct(t, row->child);
+        return tw_json_read_struct(t, field->child);
     case TW_STRING:
     case TW_UUID:
     case TW_BLOCK:
     case TW_BINARY:
-        return tw_json_read_letters(t, row->kind, row->longest);
+        return tw_json_read_letters(t, field->kind, field->longest);
     case TW_FLOAT32:
     case TW_FLOAT64:
-        return tw_json_read_float(t, row->kind);
+        return tw_json_read_float(t, field->kind);
     case TW_BOOL:
         if (tw_json_takes_word(t, "true", 4))
             Py_RETURN_TRUE;
@@ -238,10 +238,10 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
             Py_RETURN_FALSE;
         return NULL;
     }
-    return tw_json_read_int(t, row->kind);
+    return tw_json_read_int(t, field->kind);
 }
 
-static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
+static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_field *field, int depth)
 {
     PyObject *list, *array = NULL;
     if (!tw_json_takes(t, '['))
@@ -250,7 +250,7 @@ static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, i
     if (list == NULL || tw_json_takes(t, ']'))
         goto done;
     do {
-        PyObject *element = depth > 1 ? tw_json_read_array(t, row, depth - 1) : tw_json_read_value(t, row);
+        PyObject *element = depth > 1 ? tw_json_read_array(t, field, depth - 1) : tw_json_read_value(t, field);
         int failed = element == NULL || PyList_Append(list, element) < 0;
         Py_XDECREF(element);
         if (failed)
@@ -265,17 +265,17 @@ done:
     return array;
 }
 
-static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
+static PyObject *tw_json_read_field(tw_json_reader *t, const tw_json_field *field)
 {
     tw_json_blanks(t);
-    if (row->nullable && tw_json_takes_word(t, "null", 4))
+    if (field->nullable && tw_json_takes_word(t, "null", 4))
         Py_RETURN_NONE;
-    return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
+    return field->dimensions ? tw_json_read_array(t, field, field->dimensions) : tw_json_read_value(t, field);
 }
 
-/* Read an object key and the colon. Return the row of plan `j` that has this key, or NULL if there is none. The search
- * begins at row number `next`, because keys are usually in field order. */
-static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
+/* Read an object key and the colon. Return the field of plan `j` that has this key, or NULL if there is none. The search
+ * begins at field number `next`, because keys are usually in field order. */
+static const tw_json_field *tw_json_key(tw_json_reader *t, const tw_json_struct *j, Py_ssize_t next)
 {
     const uint8_t *first, *close;
     if (!tw_json_takes(t, '"'))
@@ -288,33 +288,33 @@ static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *
     if (!tw_json_takes(t, ':'))
         return NULL;
     for (Py_ssize_t tried = 0; tried < j->count; tried++, next++) {
-        const tw_json_row *row = &j->rows[next < j->count ? next : (next = 0)];
-        if (row->text_size == close - first && memcmp(row->text, first, row->text_size) == 0)
-            return row;
+        const tw_json_field *field = &j->fields[next < j->count ? next : (next = 0)];
+        if (field->text_size == close - first + 4 && memcmp(field->text + 1, first, close - first) == 0)
+            return field;
     }
     return NULL;
 }
 
 /* Read the fields of a JSON object and the closing brace. Store the values in `bound` as new references. Return 1, or
  * 0 if Python must read the text. */
-static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **bound)
+static int tw_json_read_fields(tw_json_reader *t, const tw_json_struct *j, PyObject **bound)
 {
     Py_ssize_t next = 0;
     if (tw_json_takes(t, '}'))
         return 1;
     do {
-        const tw_json_row *row = tw_json_key(t, j, next);
-        if (row == NULL || bound[row->attribute] != NULL)
+        const tw_json_field *field = tw_json_key(t, j, next);
+        if (field == NULL || bound[field->attribute] != NULL)
             return 0; /* the key is unknown or occurs twice */
-        bound[row->attribute] = tw_json_read_row(t, row);
-        if (bound[row->attribute] == NULL)
+        bound[field->attribute] = tw_json_read_field(t, field);
+        if (bound[field->attribute] == NULL)
             return 0;
-        next = row - j->rows + 1;
+        next = field - j->fields + 1;
     } while (tw_json_takes(t, ','));
     return tw_json_takes(t, '}');
 }
 
-static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j)
+static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_struct *j)
 {
     PyObject *bound[TW_MOST_ATTRIBUTES];
     int is_valid;
@@ -323,12 +323,12 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
     memset(bound, 0, j->c->count * sizeof(PyObject *));
     is_valid = tw_json_read_fields(t, j, bound);
     for (Py_ssize_t index = 0; is_valid && index < j->count; index++)
-        is_valid = !j->rows[index].required || bound[j->rows[index].attribute] != NULL;
+        is_valid = !j->fields[index].required || bound[j->fields[index].attribute] != NULL;
     return tw_json_object(j->c, bound, is_valid);
 }
 
 /* Read a message that takes up the whole text. Return NULL if Python must read the text again. */
-static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
+static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_struct *j)
 {
     PyObject *message = tw_json_read_struct(t, j);
     if (message != NULL) {

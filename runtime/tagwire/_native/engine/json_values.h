@@ -175,7 +175,7 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
     out = PyDict_New();
     if (out == NULL)
         return NULL;
-    for (Py_ssize_t index = 0; !failed && index < j->count; index++)
+    for (Py_ssize_t index = 0; !failed && index < j->written; index++)
         failed = tw_json_put_field(s, &j->fields[index], object, out);
     if (!failed && (tags = tw_json_tags_of(s, j, object)) != NULL) {
         failed = PyDict_SetItemString(out, "_unknownTags", tags);
@@ -210,7 +210,7 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
     return tw_new_uuid(r, bytes);
 }
 
-static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
+static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_struct *j, PyObject *value);
 
 /* Return `bytes` if its size is `size`, or if `size` is 0. Otherwise, release `bytes` and return NULL without setting
  * an exception. */
@@ -222,27 +222,27 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 }
 
 /* Return a new reference to the enum member with this name, or NULL without an exception if there is no such member. */
-static PyObject *tw_member_of_name(const tw_json_row *row, PyObject *text)
+static PyObject *tw_member_of_name(const tw_json_field *field, PyObject *text)
 {
-    PyObject *member = PyDict_GetItemWithError(row->members->by_name, text);
+    PyObject *member = PyDict_GetItemWithError(field->members->by_name, text);
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
 /* Return a new reference to the enum member with this number. If the enum is open, return an int for a number without a
  * member. Return NULL without an exception if the number is not allowed. */
-static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
+static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_field *field, int64_t x)
 {
-    return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
+    return tw_fits(field->number, x) ? tw_member_of(field->members, r->shared, x) : NULL;
 }
 
-static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
+static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_field *field, PyObject *value)
 {
     Py_ssize_t size;
     const char *text;
     int64_t x;
-    switch (row->kind) {
+    switch (field->kind) {
     case TW_STRUCT:
-        return tw_struct_of_json(r, row->child, value);
+        return tw_struct_of_json(r, field->child, value);
     case TW_BOOL:
         return PyBool_Check(value) ? Py_NewRef(value) : NULL;
     case TW_STRING:
@@ -251,7 +251,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         size = tw_utf8_size(value);
         if (size < 0)
             PyErr_Clear(); /* the string has a lone surrogate */
-        return size < 0 || size > row->longest ? NULL : Py_NewRef(value);
+        return size < 0 || size > field->longest ? NULL : Py_NewRef(value);
     case TW_FLOAT32:
         if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))
             return NULL;
@@ -268,20 +268,20 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
             PyErr_Clear();
             return NULL;
         }
-        return row->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
-                                    : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), row->longest);
+        return field->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
+                                    : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), field->longest);
     }
-    if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
-        return tw_member_of_name(row, value);
+    if (field->kind == TW_ENUM && PyUnicode_CheckExact(value))
+        return tw_member_of_name(field, value);
     if (!tw_exact_int(value, &x))
         return NULL;
-    if (row->kind == TW_ENUM)
-        return tw_member_of_number(r, row, x);
-    return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
+    if (field->kind == TW_ENUM)
+        return tw_member_of_number(r, field, x);
+    return tw_fits(field->kind, x) ? Py_NewRef(value) : NULL;
 }
 
 /* Convert a JSON list with `depth` dimensions to a tuple. Return NULL if the list is invalid. */
-static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, int depth, PyObject *value)
+static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_field *field, int depth, PyObject *value)
 {
     PyObject *array;
     if (!PyList_CheckExact(value))
@@ -292,7 +292,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
         PyObject *converted = NULL;
         if (element != NULL && element != Py_None) {
             Py_INCREF(element); /* garbage collection may run code that removes the element from the list */
-            converted = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
+            converted = depth > 1 ? tw_array_of_json(r, field, depth - 1, element) : tw_value_of_json(r, field, element);
             Py_DECREF(element);
         }
         if (element == NULL)
@@ -305,14 +305,14 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     return array;
 }
 
-static PyObject *tw_row_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
+static PyObject *tw_field_of_json(const tw_reader *r, const tw_json_field *field, PyObject *value)
 {
     if (value == Py_None)
-        return row->nullable ? Py_NewRef(value) : NULL;
-    return row->dimensions ? tw_array_of_json(r, row, row->dimensions, value) : tw_value_of_json(r, row, value);
+        return field->nullable ? Py_NewRef(value) : NULL;
+    return field->dimensions ? tw_array_of_json(r, field, field->dimensions, value) : tw_value_of_json(r, field, value);
 }
 
-static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value)
+static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_struct *j, PyObject *value)
 {
     PyObject *bound[TW_MOST_ATTRIBUTES];
     Py_ssize_t found = 0, index;
@@ -320,20 +320,20 @@ static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j,
         return NULL;
     memset(bound, 0, j->c->count * sizeof(PyObject *));
     for (index = 0; index < j->count; index++) {
-        const tw_json_row *row = &j->rows[index];
-        TW_HELD PyObject *field = tw_dict_value(value, row->key);
+        const tw_json_field *field = &j->fields[index];
+        TW_HELD PyObject *given = tw_dict_value(value, field->key);
         PyObject *converted;
-        if (field == NULL) {
-            if (row->required || PyErr_Occurred())
+        if (given == NULL) {
+            if (field->required || PyErr_Occurred())
                 break;
             continue;
         }
-        Py_INCREF(field);
-        converted = tw_row_of_json(r, row, field);
-        Py_DECREF(field);
+        Py_INCREF(given);
+        converted = tw_field_of_json(r, field, given);
+        Py_DECREF(given);
         if (converted == NULL)
             break;
-        bound[row->attribute] = converted;
+        bound[field->attribute] = converted;
         found++;
     }
     return tw_json_object(j->c, bound, index == j->count && found == PyDict_Size(value));

@@ -36,8 +36,7 @@ static inline int tw_json_room(tw_json_writer *w, Py_ssize_t size)
 
 static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t size)
 {
-    if (tw_json_room(w, size) < 0)
-        return -1;
+    TW_TRY(tw_json_room(w, size));
     memcpy(w->p, text, size);
     w->p += size;
     return 0;
@@ -49,8 +48,7 @@ static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
         return is_first ? 0 : tw_json_put(w, ", ", 2);
-    if (tw_json_room(w, 2 + (Py_ssize_t)w->indent * w->depth) < 0)
-        return -1;
+    TW_TRY(tw_json_room(w, 2 + (Py_ssize_t)w->indent * w->depth));
     if (!is_first)
         *w->p++ = ',';
     *w->p++ = '\n';
@@ -75,16 +73,14 @@ static int tw_json_close(tw_json_writer *w, char bracket, int is_empty)
 
 static int tw_json_write_int(tw_json_writer *w, int64_t x)
 {
-    if (tw_json_room(w, TW_MOST_DIGITS) < 0)
-        return -1;
+    TW_TRY(tw_json_room(w, TW_MOST_DIGITS));
     w->p = tw_put_digits(w->p, x);
     return 0;
 }
 
 static int tw_json_write_letters(tw_json_writer *w, const uint8_t *p, Py_ssize_t size)
 {
-    if (tw_json_room(w, TW_MOST_ESCAPED * size + 2) < 0)
-        return -1;
+    TW_TRY(tw_json_room(w, TW_MOST_ESCAPED * size + 2));
     w->p = tw_put_json_text(w->p, p, size);
     w->is_ascii &= tw_is_ascii(p, size);
     return 0;
@@ -111,8 +107,7 @@ static int tw_json_write_text(tw_json_writer *w, PyObject *value)
 static int tw_json_write_bytes(tw_json_writer *w, PyObject *value)
 {
     Py_ssize_t size = TW_BYTES_SIZE(value);
-    if (tw_json_room(w, TW_BASE64_SIZE(size) + 2) < 0)
-        return -1;
+    TW_TRY(tw_json_room(w, TW_BASE64_SIZE(size) + 2));
     w->p = tw_put_json_bytes(w->p, TW_BYTES_DATA(value), size);
     return 0;
 }
@@ -259,7 +254,7 @@ static int tw_json_write_struct(tw_json_writer *w, const tw_json_struct *j, PyOb
     int is_first = 1;
     if ((Py_TYPE(object) != j->cls && !PyObject_TypeCheck(object, j->cls)) || tw_json_open(w, '{') < 0)
         return -1;
-    for (Py_ssize_t index = 0; index < j->count; index++) {
+    for (Py_ssize_t index = 0; index < j->written; index++) {
         int has = tw_json_has(j->fields[index].field, object);
         if (has < 0 || (has && tw_json_write_field(w, &j->fields[index], object, is_first) < 0))
             return -1;

@@ -12,8 +12,7 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     Py_ssize_t width = tw_width[f->kind];
     uint64_t bits;
     if (f->kind == TW_VARINT) {
-        if (tw_read_bits(f, r, &bits) < 0)
-            return -1;
+        TW_TRY(tw_read_bits(f, r, &bits));
         *x = tw_signed(f, bits);
         return 0;
     }

@@ -58,39 +58,14 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Compare two tuples or lists. Comparing elements may run Python code that changes a list. */
+/* Compare copies of two tuples or lists, because comparing elements may run Python code that changes a list. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
-#ifdef Py_GIL_DISABLED
-    TW_HELD PyObject *mine = PySequence_Tuple(one), *yours = PySequence_Tuple(other);
-    return mine == NULL || yours == NULL ? -1 : tw_same_tuples(t, mine, yours);
-#else
-    for (Py_ssize_t index = 0;; index++) {
-        Py_ssize_t size = PySequence_Size(one), others = PySequence_Size(other);
-        PyObject *x, *y;
-        int same;
-        if (size < 0 || others < 0)
-            return -1;
-        if (size != others)
-            return 0;
-        if (index >= size)
-            return 1;
-        x = PyTuple_CheckExact(one) ? TW_TUPLE_GET(one, index) : PyList_GetItem(one, index);
-        y = PyTuple_CheckExact(other) ? TW_TUPLE_GET(other, index) : PyList_GetItem(other, index);
-        if (x == NULL || y == NULL)
-            return -1;
-        same = tw_same_exact(x, y);
-        if (same < 0) {
-            Py_INCREF(x);
-            Py_INCREF(y);
-            same = tw_same(t, x, y);
-            Py_DECREF(x);
-            Py_DECREF(y);
-        }
-        if (same != 1)
-            return same;
-    }
-#endif
+    PyObject *mine = PySequence_Tuple(one), *yours = PySequence_Tuple(other);
+    int same = mine == NULL || yours == NULL ? -1 : tw_same_tuples(t, mine, yours);
+    Py_XDECREF(mine);
+    Py_XDECREF(yours);
+    return same;
 }
 
 static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
@@ -138,8 +113,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
             return 0;
         if (Py_EnterRecursiveCall(" while comparing arrays"))
             return -1;
-        same = PyTuple_CheckExact(one) && PyTuple_CheckExact(other) ? tw_same_tuples(t, one, other)
-                                                                   : tw_same_arrays(t, one, other);
+        same = tw_same_arrays(t, one, other);
         Py_LeaveRecursiveCall();
         return same;
     }

@@ -108,8 +108,7 @@ static int tw_put_count(const tw_field *f, int64_t count, tw_splice *x)
 static int tw_splice_appended(const tw_field *f, tw_splice *x)
 {
     for (Py_ssize_t index = 0, count = TW_TUPLE_SIZE(x->appended); index < count; index++)
-        if (tw_write_value(f->element, TW_TUPLE_GET(x->appended, index), &x->w) < 0)
-            return -1;
+        TW_TRY(tw_write_value(f->element, TW_TUPLE_GET(x->appended, index), &x->w));
     return 0;
 }
 
@@ -127,15 +126,13 @@ static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64
         next = *x->mark++;
         if (PyList_GetItem(x->changed, x->row) == x->drop) {
             x->row++;
-            if (tw_copy_to(x, from) < 0)
-                return -1;
+            TW_TRY(tw_copy_to(x, from));
             x->copied = *end;
             x->mark = x->marks + next;
             continue;
         }
         tw_next_row(x);
-        if (tw_splice_element(s, x) < 0)
-            return -1;
+        TW_TRY(tw_splice_element(s, x));
     }
     return 0;
 }
@@ -150,8 +147,7 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
             return -1;
         x->copied = after;
     }
-    if (tw_splice_rows(s, x, count, &end) < 0)
-        return -1;
+    TW_TRY(tw_splice_rows(s, x, count, &end));
     if (more == 0)
         return 0;
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
@@ -194,8 +190,7 @@ static int tw_splice_array(const tw_chosen *s, tw_splice *x)
     if (!s->has_row)
         return tw_splice_lists(s, x, count);
     for (; count > 0; count--)
-        if (tw_splice_element(s, x) < 0)
-            return -1;
+        TW_TRY(tw_splice_element(s, x));
     return 0;
 }
 
@@ -247,8 +242,7 @@ static int tw_splice_field(const tw_chosen *s, tw_splice *x)
 
 static int tw_splice_struct(const tw_choice *ch, tw_splice *x)
 {
-    if (tw_reject_new_missing(ch, x) < 0)
-        return -1;
+    TW_TRY(tw_reject_new_missing(ch, x));
     for (Py_ssize_t index = 0; index < ch->items_count; index++)
         if (ch->chosen[index] != NULL && tw_splice_field(ch->chosen[index], x) < 0)
             return -1;
@@ -262,8 +256,7 @@ static TW_MAYBE_UNUSED int tw_splice_message(const tw_choice *root, tw_splice *x
     x->copied = 0;
     if (whole)
         tw_next_row(x);
-    if (tw_splice_struct(root, x) < 0)
-        return -1;
+    TW_TRY(tw_splice_struct(root, x));
     return tw_copy_to(x, x->size);
 }
 

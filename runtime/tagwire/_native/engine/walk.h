@@ -131,8 +131,7 @@ static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
             return count;
         if (more < 0)
             return tw_reject_entry(w, entry, last);
-        if (tw_walk_tag(s, w, tag, size, entry, last) < 0)
-            return -1;
+        TW_TRY(tw_walk_tag(s, w, tag, size, entry, last));
     }
 }
 
@@ -217,8 +216,7 @@ static int tw_walk_struct(const tw_struct *s, tw_walk *w)
     const uint8_t *around = w->r.end;
     if (s->length != TW_NO_LENGTH && tw_walk_extent(s, w) < 0)
         return -1;
-    if (tw_walk_fields(s, w) < 0)
-        return -1;
+    TW_TRY(tw_walk_fields(s, w));
     if (s->length != TW_NO_LENGTH && w->r.p != w->r.end)
         return tw_reject(w, TW_AT_STRUCT_END, w->r.p, w->spans.count);
     w->r.end = around;
