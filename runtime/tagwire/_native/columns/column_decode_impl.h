@@ -117,7 +117,7 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
         return 0;
     memcpy(b->data + begin, words, 16);
     b->size = begin + size;
-    tw_put_offset(b, at + 1, begin + size);
+    tw_put_int32(b, at + 1, begin + size);
     return 1;
 }
 
@@ -169,9 +169,8 @@ static int tw_take_unknown(const tw_struct *s, tw_row_reader *w, int64_t tag, in
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
-        int32_t key = (int32_t)tag;
         TW_TRY(tw_reserve(frame, level, at + 1));
-        memcpy(frame->buffers[s->unknown_slot + 2].values + 4 * at, &key, 4);
+        tw_put_int32(frame->buffers + s->unknown_slot + 2, at, tag);
         TW_TRY(tw_put_bytes(frame, s->unknown_slot + 3, at, r->p, size));
         frame->levels[level].length = at + 1;
     }
@@ -207,7 +206,7 @@ static int tw_take_section(const tw_struct *s, tw_row_reader *w, int64_t at)
             TW_TRY(tw_put_default(w->frame, s->tagged[index].slot, at));
     if (s->unknown_slot >= 0) {
         tw_frame *frame = w->frame;
-        tw_put_offset(frame->buffers + s->unknown_slot, at + 1, frame->levels[frame->columns[s->unknown_slot].inner].length);
+        tw_put_int32(frame->buffers + s->unknown_slot, at + 1, frame->levels[frame->columns[s->unknown_slot].inner].length);
     }
     return 0;
 }
@@ -320,7 +319,7 @@ static int tw_take_to_end(const tw_field *s, tw_row_reader *w, int64_t at)
     }
     if (level >= 0) {
         frame->levels[level].length = base + count;
-        tw_put_offset(frame->buffers + s->slot, at + 1, base + count);
+        tw_put_int32(frame->buffers + s->slot, at + 1, base + count);
     }
     return 0;
 }
@@ -344,7 +343,7 @@ static int tw_take_array(const tw_field *s, tw_row_reader *w, int64_t at)
     TW_TRY(tw_reserve(frame, frame->columns[s->slot].inner, base + count));
     TW_TRY(tw_take_elements(s->element, w, base, count));
     frame->levels[frame->columns[s->slot].inner].length = base + count;
-    tw_put_offset(frame->buffers + s->slot, at + 1, base + count);
+    tw_put_int32(frame->buffers + s->slot, at + 1, base + count);
     return 0;
 }
 

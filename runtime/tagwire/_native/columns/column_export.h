@@ -16,18 +16,7 @@ static void tw_release_schema(struct ArrowSchema *schema)
     if (schema->dictionary != NULL && schema->dictionary->release != NULL)
         schema->dictionary->release(schema->dictionary);
     tw_free(schema->children);
-    tw_free((void *)schema->format);
-    tw_free((void *)schema->name);
     schema->release = NULL;
-}
-
-static char *tw_copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = tw_realloc(NULL, size);
-    if (copy != NULL)
-        memcpy(copy, text, size);
-    return copy;
 }
 
 /* Create a schema with `children` children, which are marked as released until the caller fills them in. If
@@ -35,25 +24,25 @@ static char *tw_copy_text(const char *text)
 static TW_MAYBE_UNUSED int tw_make_schema(
     struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children, int is_dictionary)
 {
+    size_t format_size = strlen(format) + 1, name_size = strlen(name) + 1;
     struct ArrowSchema *inner;
     memset(schema, 0, sizeof *schema);
-    schema->release = tw_release_schema;
-    schema->flags = flags;
-    schema->format = tw_copy_text(format);
-    schema->name = tw_copy_text(name);
-    /* the pointers to the children, the children, and the dictionary's schema */
-    schema->children = tw_zeroed((size_t)children + 1, sizeof *schema->children + sizeof *schema);
-    if (schema->format == NULL || schema->name == NULL || schema->children == NULL)
-        goto error;
-    inner = (struct ArrowSchema *)(schema->children + children);
+    /* the pointers to the children, the children, the dictionary's schema, the format and the name */
+    schema->children = tw_zeroed(1, (size_t)(children + 1) * (sizeof schema + sizeof *schema) + format_size + name_size);
+    if (schema->children == NULL)
+        return TW_NO_MEMORY;
+    inner = (struct ArrowSchema *)(schema->children + children + 1);
     for (; schema->n_children < children; schema->n_children++)
         schema->children[schema->n_children] = inner++;
+    schema->format = memcpy(inner + 1, format, format_size);
+    schema->name = memcpy((char *)(inner + 1) + format_size, name, name_size);
+    schema->flags = flags;
+    schema->release = tw_release_schema;
     if (!is_dictionary)
         return 0;
     schema->dictionary = inner;
     if (tw_make_schema(inner, "u", "", 0, 0, 0) == 0)
         return 0;
-error:
     tw_release_schema(schema);
     return TW_NO_MEMORY;
 }

@@ -96,7 +96,15 @@ cdef class ArrowStream:
 
 
 cdef class ArrowArray(ArrowStream):
-    """An Arrow array, for consumers of `__arrow_c_array__`. It can also be consumed as a stream."""
+    """An Arrow array, for consumers of `__arrow_c_array__`. It can also be consumed as a stream.
+
+    It is column number `index` of its frame. If `other` isn't None, it has only the first `kept` children of this
+    column, followed by the array `other`.
+    """
+
+    cdef int32_t index
+    cdef int64_t kept
+    cdef ArrowArray other
 
     def __arrow_c_stream__(self, requested_schema=None):
         return export_stream(self.root, [self])
@@ -108,7 +116,12 @@ cdef class ArrowArray(ArrowStream):
         return export_schema(self.root), capsule
 
     cdef int export(self, ArrowArray_c *array) except -1:
-        return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array, 0, NULL))
+        cdef ArrowArray_c added
+        if self.other is not None:
+            self.other.export(&added)
+        return check(
+            tw_export_array((<Chunk>self.chunks[0]).frame, self.index, array, self.kept, NULL if self.other is None else &added)
+        )
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):

@@ -172,7 +172,7 @@ static TW_MAYBE_UNUSED tw_frame *tw_new_frame(
         }
     for (int32_t c = 0; c < count; c++)
         if (columns[c].kind == TW_COLUMN_BYTES || columns[c].kind == TW_COLUMN_LIST)
-            tw_put_offset(frame->buffers + c, 0, 0);
+            tw_put_int32(frame->buffers + c, 0, 0);
     return frame;
 }
 

@@ -51,7 +51,7 @@ static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t r
     const tw_struct *steps = tw_plan_of(d, row);
     int error = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
     if (error == 0)
-        tw_put_offset(e->out, row + 1, e->out->size);
+        tw_put_int32(e->out, row + 1, e->out->size);
     return error;
 }
 

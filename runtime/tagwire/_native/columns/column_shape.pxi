@@ -125,7 +125,7 @@ cdef class Shape(Owner):
         for number, value in enumerate(values):
             self.put(frame, index + 1, base + <int64_t>number, value)
         frame.levels[level].length = base + count
-        tw_put_offset(&frame.buffers[index], at + 1, base + count)
+        tw_put_int32(&frame.buffers[index], at + 1, base + count)
         return 0
 
 

@@ -106,9 +106,10 @@ static inline int32_t tw_get_offset(const tw_buffers *b, int64_t at)
     return offset;
 }
 
-static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
+/* Store an offset, or a value of a column of int32. */
+static inline void tw_put_int32(tw_buffers *b, int64_t at, int64_t x)
 {
-    int32_t narrow = (int32_t)offset;
+    int32_t narrow = (int32_t)x;
     memcpy(b->values + 4 * at, &narrow, 4);
 }
 
@@ -237,7 +238,7 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     else if (size)
         memcpy(b->data + begin, data, (size_t)size);
     b->size = begin + size;
-    tw_put_offset(b, at + 1, begin + size);
+    tw_put_int32(b, at + 1, begin + size);
     return 0;
 }
 
@@ -263,7 +264,7 @@ static int tw_fill_column(tw_frame *frame, int32_t column, int64_t at, int is_nu
     case TW_COLUMN_BYTES:
         return tw_put_bytes(frame, column, at, c->value, is_null ? 0 : c->size);
     case TW_COLUMN_LIST:
-        tw_put_offset(b, at + 1, frame->levels[c->inner].length);
+        tw_put_int32(b, at + 1, frame->levels[c->inner].length);
         break;
     default:
         for (int32_t child = column + 1; child < c->end; child = frame->columns[child].end)

@@ -56,7 +56,7 @@ cdef extern from "columns/columns.h" nogil:
         tw_frame **dictionaries
         tw_pool *pool
         int64_t most
-    void tw_put_offset(tw_buffers *, int64_t, int64_t)
+    void tw_put_int32(tw_buffers *, int64_t, int64_t)
     int tw_make_room_for(tw_frame *, int32_t, int64_t)
     int tw_reserve(tw_frame *, int32_t, int64_t)
     void tw_put_bit(uint8_t *, int64_t, int)

@@ -42,7 +42,7 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
         return TW_REJECTED;
     if (level >= 0) {
         frame->levels[level].length = row;
-        tw_put_offset(frame->buffers + k->column, at + 1, row);
+        tw_put_int32(frame->buffers + k->column, at + 1, row);
     }
     return 0;
 }
@@ -53,7 +53,7 @@ static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t
     if (TW_UNLIKELY(headers.count))
         return tw_sink_some_headers(k, w, at, headers);
     if (k->column >= 0)
-        tw_put_offset(w->frame->buffers + k->column, at + 1, w->frame->levels[w->frame->columns[k->column].inner].length);
+        tw_put_int32(w->frame->buffers + k->column, at + 1, w->frame->levels[w->frame->columns[k->column].inner].length);
     return 0;
 }
 

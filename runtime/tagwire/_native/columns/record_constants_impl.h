@@ -29,49 +29,26 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-/* Store nulls in the rows from `first` up to `end`. The column must contain numbers or bits. */
-static void tw_put_null_range(tw_frame *frame, int32_t column, int64_t first, int64_t end)
-{
-    const tw_buffers *b = frame->buffers + column;
-    size_t width = frame->columns[column].width;
-    tw_put_bits(b->valid, first, end, 0);
-    if (width)
-        memset(b->values + width * (size_t)first, 0, width * (size_t)(end - first));
-    else
-        tw_put_bits(b->values, first, end, 0);
-}
-
 /* Store the value of a constant column in the rows from `first` up to `end`. The caller must have made room. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
-    uint8_t *values = frame->buffers[c->column].values;
+    const tw_buffers *b = frame->buffers + c->column;
+    size_t width = frame->columns[c->column].width, count = (size_t)(end - first), done = 1;
+    uint8_t *values = b->values + width * (size_t)first;
     int64_t x;
-    int32_t narrow;
     if (first == end)
         return 0;
     if (!tw_constant_value(c, slots, &x)) {
-        tw_put_null_range(frame, c->column, first, end);
-        return 0;
+        tw_put_bits(b->valid, first, end, 0);
+        x = 0;
     }
     if (frame->columns[c->column].kind == TW_COLUMN_BITS) {
-        tw_put_bits(values, first, end, x != 0);
+        tw_put_bits(b->values, first, end, x != 0);
         return 0;
     }
-    if (tw_put_number(frame, c->column, first, x) < 0)
-        return TW_REJECTED;
-    narrow = (int32_t)x;
-    switch (frame->columns[c->column].width) {
-    case 8:
-        for (; first < end; first++)
-            memcpy(values + 8 * first, &x, 8);
-        break;
-    case 4:
-        for (; first < end; first++)
-            memcpy(values + 4 * first, &narrow, 4);
-        break;
-    default:
-        memset(values + first, (uint8_t)x, (size_t)(end - first));
-    }
+    TW_TRY(tw_put_number(frame, c->column, first, x));
+    for (; done < count; done *= 2)
+        memcpy(values + done * width, values, (done < count - done ? done : count - done) * width);
     return 0;
 }
 

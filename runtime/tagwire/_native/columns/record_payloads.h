@@ -61,8 +61,7 @@ static TW_MAYBE_UNUSED int tw_split_payloads(
             tw_put_null(to, 1, row);
             tw_put_null(to, 2, row);
         } else {
-            int32_t narrow = (int32_t)version;
-            memcpy(to->buffers[2].values + 4 * row, &narrow, 4);
+            tw_put_int32(to->buffers + 2, row, version);
             error = tw_put_bytes(to, 1, row, r.p, r.end - r.p);
         }
         to->levels[0].length = row + 1;

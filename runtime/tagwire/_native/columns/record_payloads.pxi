@@ -7,33 +7,9 @@ cdef dict PAYLOADS = {
 }
 
 
-@final
-cdef class Part(ArrowArray):
-    """One column of an array, exported as a separate array."""
-
-    cdef int32_t index
-
-    cdef int export(self, ArrowArray_c *array) except -1:
-        return check(tw_export_array((<Chunk>self.chunks[0]).frame, self.index, array, 0, NULL))
-
-
-@final
-cdef class Joined(ArrowArray):
-    """The first `kept` columns of an array, followed by the array `other`."""
-
-    cdef int64_t kept
-    cdef ArrowArray other
-
-    cdef int export(self, ArrowArray_c *array) except -1:
-        cdef ArrowArray_c child
-        self.other.export(&child)
-        return check(tw_export_array((<Chunk>self.chunks[0]).frame, 0, array, self.kept, &child))
-
-
-cdef Part part(ArrowArray array, object column):
-    cdef Part result = Part()
-    result.shape, result.root, result.chunks = array.shape, column, array.chunks
-    result.index = array.shape.index(column)
+cdef ArrowArray part(ArrowArray array, object column):
+    cdef ArrowArray result = exported(array.shape, array.chunks, False)
+    result.root, result.index = column, array.shape.index(column)
     return result
 
 
@@ -45,7 +21,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     `versions` their versions; other rows are null. For any other `kind`, `data` contains the record values, and
     `versions` is None.
     """
-    cdef Joined joined = Joined()
+    cdef ArrowArray joined = exported(array.shape, array.chunks, False)
     cdef Chunk split = Chunk()
     cdef tw_frame *frame = (<Chunk>array.chunks[0]).frame
     cdef Shape shape
@@ -70,6 +46,5 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
         check(error)
         both = exported(shape, [split], False)
         joined.other = decode(part(both, body), part(both, version))
-    joined.shape, joined.chunks, joined.root = array.shape, array.chunks, root
-    joined.kept = len(root.children) - 1
+    joined.root, joined.kept = root, len(root.children) - 1
     return joined

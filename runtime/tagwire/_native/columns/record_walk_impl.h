@@ -102,7 +102,7 @@ static int tw_walk_record_elements(const tw_field *f, const tw_sink *k, tw_recor
         return TW_REJECTED;
     if (level >= 0) {
         frame->levels[level].length = base + index;
-        tw_put_offset(frame->buffers + k->column, at + 1, base + index);
+        tw_put_int32(frame->buffers + k->column, at + 1, base + index);
     }
     return 0;
 }
