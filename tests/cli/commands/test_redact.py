@@ -73,6 +73,7 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
             {"dir": "resp", "hex": each.hex()} for each in answers
         ]
         done = run("redact", stdin="\n".join(map(json.dumps, rows)).encode())
+        assert SECRET.hex() not in done.stdout
         written = [bytes.fromhex(json.loads(line)["hex"]) for line in done.stdout.splitlines()][2:]
     else:
         (tmp_path / "sent.bin").write_bytes(sized(*requests))
