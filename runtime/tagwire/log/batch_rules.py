@@ -26,6 +26,8 @@ class Seen(NamedTuple):
     records: int
     is_whole: bool
     """Whether all records are readable."""
+    marker: int | None
+    """The result of `marker_type` for the batch."""
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
@@ -78,10 +80,10 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        before, last = batch.base_offset - 1, batch.last_offset
-        latest, count, is_whole = None, 0, True
+        before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
+        latest, count, is_whole, marker = None, 0, True, None
         try:
-            together = None if batch.is_control else totals(batch)
+            together = None if is_control else totals(batch)
             if together is not None and together.has_offsets_in(before + 1, last):
                 latest, count = together.latest, together.records
             else:
@@ -93,6 +95,7 @@ class BatchRules:
                         what = f"the record at offset {record.offset} has a null value without the tombstone flag"
                         self.problems.add(position, "TWL114", what)
                     latest = record.timestamp if latest is None else max(latest, record.timestamp)
+                    marker = control_type(record.key) if is_control and not count else marker
                     count += 1
         except DecodeError as error:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
@@ -105,7 +108,7 @@ class BatchRules:
                 "TWL113",
                 f"a record with timestamp {latest}, but the batch header's highest is {batch.max_timestamp}",
             )
-        return Seen(position, batch, count, is_whole)
+        return Seen(position, batch, count, is_whole, marker)
 
     def _offset(self, position: int, batch: RecordBatch, record: Record, before: int) -> None:
         if self.problems.has_room("TWL107", position):
@@ -178,8 +181,8 @@ class OpenTransactions:
         found.ended = self.ended | later.ended
         return found
 
-    def see(self, batch: RecordBatch, records: int) -> AbortedTransaction | None:
-        """Process the next batch, which has this number of records.
+    def see(self, batch: RecordBatch, records: int, marker: int | None = None) -> AbortedTransaction | None:
+        """Process the next batch, which has this number of records. `marker` is its `marker_type` if already known.
 
         If it aborts a transaction that has records, return that transaction; otherwise None.
 
@@ -190,7 +193,7 @@ class OpenTransactions:
             if batch.is_transactional and records:
                 self.open.setdefault(batch.producer_id, batch.base_offset)
             return None
-        marker = marker_type(batch)
+        marker = marker_type(batch) if marker is None else marker
         if marker not in (ABORT, COMMIT):
             return None
         self.ended.add(batch.producer_id)

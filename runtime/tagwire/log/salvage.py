@@ -137,7 +137,7 @@ class _Salvage:
             if not seen.is_whole:
                 self._lost += batch.size
                 continue
-            writer.append(batch, seen.records)
+            writer.append(batch, seen.records, seen.marker)
             self._epoch(batch.partition_leader_epoch, batch.base_offset)
             self._kept_batches, self._kept_records = self._kept_batches + 1, self._kept_records + seen.records
             self.last_offset = batch.last_offset

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import ABORT, BatchRules, OpenTransactions, Seen, marker_type
+from tagwire.log.batch_rules import ABORT, BatchRules, OpenTransactions, Seen
 from tagwire.log.checkpoints import leader_epoch_problems, read_json, read_offsets, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
@@ -222,7 +222,7 @@ class _TransactionIndexRule(_IndexRule):
         self.entries_left = {(entry.producer_id, entry.last_offset): (at, entry) for at, entry in entries}
 
     def see(self, seen: Seen) -> None:
-        if marker_type(seen.batch) == ABORT:
+        if seen.marker == ABORT:
             self.entries_left.pop((seen.batch.producer_id, seen.batch.base_offset), None)
 
     def end(self) -> None:
@@ -295,7 +295,7 @@ class _Verifier:
             rule.end()
 
     def _follow(self, seen: Seen, indexes: list[_IndexRule]) -> None:
-        aborted = self.transactions.see(seen.batch, seen.records)
+        aborted = self.transactions.see(seen.batch, seen.records, seen.marker)
         if aborted and not self._unreadable_index:
             index = next((each for each in indexes if isinstance(each, _TransactionIndexRule)), None)
             if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:

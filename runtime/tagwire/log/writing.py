@@ -64,8 +64,8 @@ class SegmentWriter:
         if kind is None:
             self._end()
 
-    def append(self, batch: RecordBatch, records: int) -> None:
-        """Write a batch that has this number of records, and add index entries for it. Offsets must ascend."""
+    def append(self, batch: RecordBatch, records: int, marker: int | None = None) -> None:
+        """Write a batch, and add index entries for it. Offsets must ascend. See `OpenTransactions.see`."""
         data = batch.encode()
         if batch.max_timestamp > self._latest[0]:
             self._latest = (batch.max_timestamp, batch.last_offset)
@@ -73,7 +73,7 @@ class SegmentWriter:
             self._offsets += OffsetIndex.LAYOUT.pack(batch.last_offset - self.base_offset, self.size)
             self._time_entry()
             self._since_entry = 0
-        aborted = self.transactions.see(batch, records)
+        aborted = self.transactions.see(batch, records, marker)
         if aborted:
             self._aborted += _entry(aborted)
         if self._file.closed:
