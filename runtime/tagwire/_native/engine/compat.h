@@ -119,7 +119,8 @@ static inline int tw_short_int(PyObject *value, int64_t *x)
     if (TW_UNLIKELY(!PyLong_CheckExact(value) || !PyUnstable_Long_IsCompact((PyLongObject *)value)))
         return 0;
     *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
-    return 1;
+    /* Up to CPython 3.15, a compact int has one digit. That is not documented, so a later release may change it. */
+    return PY_VERSION_HEX < 0x03100000 || *x == (int32_t)*x;
 #else
     if (TW_UNLIKELY(!PyLong_CheckExact(value) || (size_t)(Py_SIZE(value) + 1) > 2))
         return 0;
