@@ -85,28 +85,31 @@ from pathlib import Path
 from tagwire.records.format_set import format_set
 from tagwire_spark.files.storage import Location
 from tagwire_spark.jobs.export import _found
-from tagwire_spark.jobs.export_part import export_part
+from tagwire_spark.jobs.export_part import ExportOptions, export_part
 from tagwire_spark.jobs.exported import column_names
 
 {PEAK_KIB}
 root = Path(sys.argv[1])
 (root / "attempts").mkdir()
 [unit], _ = _found([Location(root / "logs", is_named=True)])
-done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, format_set("auto")])
-(root / "attempts" / done["attempt"]).rename(root / "exported")
-print(done["records"], peak_kib() // 1024)
+options = ExportOptions(column_names(None), False, format_set("auto"))
+done = export_part(unit, str(root / "attempts"), options)
+(root / "attempts" / done.attempt).rename(root / "exported")
+print(done.report.records, peak_kib() // 1024)
 """
 _BACK = f"""
 import sys
 from pathlib import Path
+from tagwire_spark.files.store import NO_OPTIONS
+from tagwire_spark.jobs.exported import ExportedFiles
 from tagwire_spark.jobs.restore import _import
 
 {PEAK_KIB}
 root = Path(sys.argv[1])
 [log] = (root / "logs").rglob("*.log")
-part = [0, "t-0", [[log.name, log.stat().st_size]], "table/part-00000.parquet"]
-done = _import([part, None], str(root / "exported"), str(root / "attempts"))
-print(done["batches"][0], peak_kib() // 1024)
+part = ExportedFiles(0, "t-0", ((log.name, log.stat().st_size),), "table/part-00000.parquet")
+_, batches = _import((part, None), str(root / "exported"), str(root / "attempts"), NO_OPTIONS)
+print(batches[0], peak_kib() // 1024)
 """
 
 
