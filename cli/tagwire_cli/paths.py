@@ -104,7 +104,7 @@ class InputPath(AnyPath):
     """A click parameter type for a readable file or folder."""
 
     def __init__(self, *, stdin_name: str = "", **options: bool) -> None:
-        """Create the parameter type. `options` are those of `AnyPath`.
+        """Create the parameter type. `options` are passed to `AnyPath`.
 
         With `allow_dash`, `-` is accepted and passed to the command unchanged. With `stdin_name`, `-` becomes the path
         of a temporary copy of standard input, with this file name.

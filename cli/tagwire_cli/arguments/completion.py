@@ -51,7 +51,7 @@ def _starting(names: Iterable[str], incomplete: str) -> Items:
 
 
 def _names(candidates: Callable[[click.Context], Iterable[str]]) -> Offer:
-    """Return a function that completes those of the `candidates` that start with the typed text."""
+    """Return a completion function, which offers the `candidates` that start with the typed text."""
     return _quiet(lambda ctx, param, incomplete: _starting(candidates(ctx), incomplete))
 
 

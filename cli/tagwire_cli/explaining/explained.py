@@ -228,7 +228,7 @@ def print_text(
         console.print(Text("\n".join(lines), style="bold"))
     for trace in traces:
         styled = _styled_lines(trace, note, most, console.width)
-        while texts := list(islice(styled, _LINES_A_WRITE)):  # a print for each line would take twice the time
+        while texts := list(islice(styled, _LINES_A_WRITE)):  # printing each line alone takes twice as long
             console.print(*texts, sep="\n")
 
 

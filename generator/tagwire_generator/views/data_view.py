@@ -270,7 +270,7 @@ class DataViews:
         return tuple(views)
 
     def which_types(self, unions: tuple[UnionView, ...]) -> tuple[str, str] | None:
-        """Return the parameter type and the result type of the method `which`, or None if there are no unions."""
+        """Return the types of the parameter and the result of `which`, or None if the struct has no unions."""
         if not unions:
             return None
         literal = self.type_imports.use("typing", "Literal")

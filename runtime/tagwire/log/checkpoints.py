@@ -67,7 +67,7 @@ def epoch_at(starts: list[EpochStart], offset: int) -> int | None:
 
 
 def with_later_epochs(known: Iterable[EpochStart], starts: Iterable[EpochStart]) -> list[EpochStart]:
-    """Return the entries of a leader epoch checkpoint, followed by those of `starts` that begin a later epoch."""
+    """Return the entries of a leader epoch checkpoint, plus each of `starts` that begins a later epoch."""
     found = list(known)
     for start in starts:
         if not found or start.epoch > found[-1].epoch:
