@@ -1,6 +1,7 @@
 """The rules for specs, and the classes for violations of these rules.
 
-A `Violation` refers to an object of the spec model. A `Problem` has a position in a file.
+A `Violation` refers to an object of the spec model. A `Problem` has a position in a file. A `Finding` is a problem of a
+change or of a design.
 """
 
 import tomllib
@@ -9,77 +10,65 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Final, Generic, Literal, TypeVar, cast, get_args
+from typing import Any, Final, Literal
 
 from tagwire.errors import SpecError
 from tagwire.text_format import printable
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note", "wire", "semantic", "source", "policy"]
+"""The severity of a rule, or of a violation. Rules for specs have the severity "error" or "warning".
 
-DesignSeverity = Literal["error", "warning", "note"]
-"""The severity of a design rule, or of a finding about a design.
+Design rules:
 
 - "error": the design breaks readers or writers
 - "warning": the design makes reading or writing more costly
 - "note": the design has a known, harmless property
-"""
 
-Impact = Literal["wire", "semantic", "source", "policy"]
-"""What a change breaks, most severe first.
+Rules for changes, with what a change breaks:
 
 - "wire": the bytes of a released version
 - "semantic": the meaning of the bytes
 - "source": the JSON form, or code that uses the classes
 - "policy": nothing technical, but users may have relied on the old declaration
 """
-
-S = TypeVar("S", bound=str)
+DESIGN_SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
+IMPACTS: Final[tuple[Severity, ...]] = ("wire", "semantic", "source", "policy")
+"""The severities of rules for changes, most severe first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Generic[S]):
+class Rule:
     """A rule for specs, spec changes or spec designs.
 
     `title` is one line. `explanation` describes why the rule matters and how to fix a violation.
     """
 
     id: str
-    severity: S
+    severity: Severity
     title: str
     explanation: str
     dialect: str = ""
     """The only spec dialect in which a design rule is on by default, or "" for all dialects."""
 
 
-_ROWS: Final[dict[str, dict[str, str]]] = tomllib.loads(
-    resources.files("tagwire_generator").joinpath("rules.toml").read_text("utf-8")
-)
+def _rule(id: str, row: dict[str, Any]) -> Rule:
+    severity = row.get("severity", "warning" if int(id[-2:]) >= 20 else "error")
+    if id.startswith("TW9"):
+        severity = IMPACTS[int(id[-2:]) // 20]
+    return Rule(id, severity, row["title"], row["explanation"], row.get("dialect", ""))
 
-RULES: Final[dict[str, Rule[Severity]]] = {
-    id: Rule(
-        id,
-        cast(Severity, row.get("severity", "warning" if int(id[3:]) >= 20 else "error")),
-        row["title"],
-        row["explanation"],
-    )
-    for id, row in _ROWS.items()
-    if id.startswith("TW") and not id.startswith("TW9")
-}
-"""The rules for a single spec and for a folder of specs."""
 
-CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
-    id: Rule(id, get_args(Impact)[int(id[3:]) // 20], row["title"], row["explanation"])
-    for id, row in _ROWS.items()
-    if id.startswith("TW9")
+ALL_RULES: Final = {
+    id: _rule(id, row)
+    for id, row in tomllib.loads(resources.files("tagwire_generator").joinpath("rules.toml").read_text("utf-8")).items()
 }
+"""All rules except those for logs, sorted by ID."""
+CHANGE_RULES: Final = {id: rule for id, rule in ALL_RULES.items() if id.startswith("TW9")}
 """The rules for changes to released versions."""
-
-DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
-    id: Rule(id, cast(DesignSeverity, row["severity"]), row["title"], row["explanation"], row.get("dialect", ""))
-    for id, row in _ROWS.items()
-    if id.startswith("TL")
-}
+DESIGN_RULES: Final = {id: rule for id, rule in ALL_RULES.items() if id.startswith("TL")}
 """The rules that `tagwire lint` and `tagwire collide` apply to the design of record formats and messages."""
+RULES: Final = {id: rule for id, rule in ALL_RULES.items() if id not in CHANGE_RULES and id not in DESIGN_RULES}
+"""The rules for a single spec and for a folder of specs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +120,7 @@ class Problem:
     """A violation of one rule. `line` and `column` count from 1; `column` counts characters, not bytes."""
 
     rule: str
-    severity: DesignSeverity
-    """The severity of the problem. Only design rules have the severity "note"."""
+    severity: Severity
     file: str
     line: int
     column: int
@@ -141,9 +129,49 @@ class Problem:
     because: str = ""
     """The other file whose errors cause this problem, or "" if the cause is in this file."""
 
-    def as_dict(self) -> dict[str, str | int]:
+    def as_dict(self) -> dict[str, Any]:
         """Return all attributes except the source line as a JSON-compatible dict."""
         return {key: getattr(self, key) for key in ("rule", "severity", "file", "line", "column", "message")}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The key in a spec that causes a finding, and the path of the field that has this key.
+
+    The path `names` contains JSON or Python names of fields, outermost first. It is empty for the message itself.
+    """
+
+    names: tuple[str, ...] = ()
+    key: str = "name"
+
+
+WHOLE: Final = Spot()
+"""The `Spot` of a finding about the message itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Problem):
+    """A violation of a rule about changes or designs. `line` and `column` are 0 if the position is unknown.
+
+    `file` is the file of the new spec, or of the old spec if the message was removed.
+    """
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    message_name: str
+    versions: str = ""
+    """The affected versions, or "" if the finding is not about versions."""
+    path: str = ""
+    """The field path in snake case without indices, such as `topics.partitions.leader_id`, or "" for the message."""
+    spot: Spot = WHOLE
+    proof: Any = None
+    """The `tagwire_generator.evolution.Proof` of a change that breaks bytes, or None."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all attributes except the source line and the spot as a JSON-compatible dict."""
+        keys = ("rule", "severity", "message_name", "versions", "path", "message", "file", "line", "column")
+        return {key: getattr(self, key) for key in keys} | {"proof": self.proof and self.proof.as_dict()}
 
 
 class CheckedText:

@@ -96,9 +96,9 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     from click.shell_completion import CompletionItem
 
     from tagwire.log.errors import RULES as LOG_RULES
-    from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
+    from tagwire_generator.problems import ALL_RULES
 
-    titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}
+    titles = {each.id: each.title for each in ALL_RULES.values()}
     typed = incomplete.upper()
     return [CompletionItem(id, help=title) for id, title in (titles | LOG_RULES).items() if id.startswith(typed)]
 

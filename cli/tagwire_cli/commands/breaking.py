@@ -15,8 +15,8 @@ from tagwire_cli.output.diagnostics import (
     findings_summary,
     print_findings,
     print_for_programs,
-    problem_of,
     report_options,
+    with_subject,
 )
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import InputPath
@@ -86,7 +86,8 @@ def command(
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
     judged = judge(findings, settings.change_exemptions, datetime.date.today(), names if paths else None)
-    if not print_for_programs(output_format, judged.findings, [*map(problem_of, judged.findings)]):
+    rows = (each.as_dict() for each in judged.findings)
+    if not print_for_programs(output_format, rows, [*map(with_subject, judged.findings)]):
         shown: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
         shown += [(excused_text(each), "excused") for each in judged.excused if show_excused]
         print_findings(shown)

@@ -14,9 +14,9 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.paths import AnyPath, InputPath
 
 if TYPE_CHECKING:
-    from tagwire_generator.evolution import Finding
     from tagwire_generator.evolution.check import Check
     from tagwire_generator.evolution.lock import Lock
+    from tagwire_generator.problems import Finding
     from tagwire_generator.project.settings import Settings
 
 

@@ -25,28 +25,19 @@ def command(rule_id: str | None) -> None:
       tagwire rule | grep tag
     """
     from tagwire.log.errors import RULES as LOG_RULES
-    from tagwire_generator.problems import (
-        CHANGE_RULES,
-        DESIGN_RULES,
-        RULES,
-        DesignSeverity,
-        Impact,
-        Rule,
-        Severity,
-    )
+    from tagwire_generator.problems import ALL_RULES
     from tagwire_generator.rule_examples import EXAMPLES, example_lines
 
     if rule_id is not None and rule_id.upper() in LOG_RULES:
         say(f"{rule_id.upper()}: {LOG_RULES[rule_id.upper()]}")
         return
-    rules: dict[str, Rule[Severity] | Rule[Impact] | Rule[DesignSeverity]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
     if rule_id is None:
-        for each in rules.values():
+        for each in ALL_RULES.values():
             say(f"{each.id}  {each.severity:8}  {each.title}")
         for name, text in LOG_RULES.items():
             say(f"{name}  {'log':8}  {text}")
         return
-    rule = rules.get(rule_id.upper())
+    rule = ALL_RULES.get(rule_id.upper())
     if rule is None:
         raise click.BadParameter(f"there is no rule {rule_id!r}; `tagwire rule` lists all rules", param_hint="ID")
     say(f"{rule.id} ({rule.severity}): {rule.title}\n", lines=True)

@@ -58,7 +58,7 @@ def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
         number += read
         problems += found
     problems = without_repeats(problems)
-    if not print_for_programs(output_format, problems, problems):
+    if not print_for_programs(output_format, (each.as_dict() for each in problems), problems):
         print_problems(problems, err=False)
         say(f"{summary(problems)} in {count(number, 'spec')}", err=True)
     if any(problem.severity == "error" for problem in problems):

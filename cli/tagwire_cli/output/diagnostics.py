@@ -10,11 +10,12 @@ Sources: GitHub's documentation of workflow commands; OASIS SARIF 2.1.0.
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import PurePath
 from textwrap import indent, wrap
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 import click
@@ -27,8 +28,8 @@ from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import UnreadableFileError, given_name
 
 if TYPE_CHECKING:
-    from tagwire_generator.evolution import Finding, Proof
-    from tagwire_generator.problems import Problem, Rule
+    from tagwire_generator.evolution import Proof
+    from tagwire_generator.problems import Finding, Problem, Rule
     from tagwire_generator.project.exemptions import Excused
 
 Level = Literal["error", "warning", "note"]
@@ -58,12 +59,6 @@ _KINDS: Final = {
 _MAGIC_AT: Final = 16
 _INDENT: Final = "    "
 _WIDTH: Final = 112
-
-
-class _Graded(Protocol):
-    @property
-    def severity(self) -> str: ...
-    def as_dict(self) -> Mapping[str, Any]: ...
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
@@ -134,7 +129,7 @@ def _is_in_settings(error: TagwireError) -> bool:
     return isinstance(error, SettingsError)
 
 
-def summary(problems: Sequence[_Graded]) -> str:
+def summary(problems: "Sequence[Problem]") -> str:
     """Return a phrase that counts problems or findings, such as `2 errors, 1 warning`, or `no problems`."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
@@ -162,29 +157,19 @@ def finding_text(finding: "Finding") -> str:
     from tagwire_generator.problems import render
 
     if finding.line:
-        text = render(problem_of(finding))
+        text = render(with_subject(finding))
     else:
         location = f"{finding.file}: " if finding.file else ""
         text = printable(f"{location}{finding.severity} {finding.rule}: {_subject(finding)}{finding.message}")
     return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
 
 
-def problem_of(finding: "Finding") -> "Problem":
-    """Convert a finding about a spec change to a `Problem`, so that it is printed like an error in a spec."""
-    from tagwire_generator.problems import Problem
-
-    return Problem(
-        rule=finding.rule,
-        severity=cast(Any, finding.severity),  # printing accepts more severities than the annotation allows
-        file=finding.file,
-        line=finding.line,
-        column=finding.column,
-        message=f"{_subject(finding)}{finding.message}",
-        source_line=finding.source_line,
-    )
+def with_subject(finding: "Finding") -> "Finding":
+    """Return a finding about a spec change whose message names the field, so that it is printed like a spec problem."""
+    return replace(finding, message=f"{_subject(finding)}{finding.message}")
 
 
-def excused_text(excused: "Excused[Finding]") -> str:
+def excused_text(excused: "Excused") -> str:
     """Format a finding that an entry in [[tool.tagwire.exceptions]] excuses. The last line is the entry's reason."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
@@ -249,13 +234,13 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(called)
 
 
-def print_for_programs(output_format: str, found: Sequence[_Graded], problems: "Sequence[Problem]") -> bool:
+def print_for_programs(output_format: str, rows: Iterable[dict[str, Any]], problems: "Sequence[Problem]") -> bool:
     """Print problems or findings in a format for programs. For the format "text", print nothing and return False.
 
-    JSON contains everything in `found`. The other formats contain only what can be expressed as spec problems.
+    `rows` are the problems or findings as JSON objects.
     """
     if output_format == "json":
-        write_json([each.as_dict() for each in found])
+        write_json([*rows])
     elif output_format == "github":
         _print_github(problems)
     elif output_format == "sarif":
@@ -288,17 +273,16 @@ def _property(text: str) -> str:
 
 def _print_sarif(problems: "Sequence[Problem]") -> None:
     """Print all problems as one SARIF log, with descriptions of their rules."""
-    from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
+    from tagwire_generator.problems import ALL_RULES
 
-    rules: dict[str, Rule[Any]] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
     used = sorted({problem.rule for problem in problems})
-    driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(rules[id]) for id in used]}
+    driver = {"name": "tagwire", "version": tagwire.__version__, "rules": [_rule(ALL_RULES[id]) for id in used]}
     results = [_result(problem, used.index(problem.rule)) for problem in problems]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     write_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _rule(rule: "Rule[Any]") -> dict[str, Any]:
+def _rule(rule: "Rule") -> dict[str, Any]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.title},

@@ -7,15 +7,15 @@ Start at `compare_specs`. `docs/evolution.md` lists the rules and their reasons.
 """
 
 from tagwire_generator.evolution.check import compare_messages, compare_specs
-from tagwire_generator.evolution.findings import SEVERITIES, Finding, FindingSeverity
+from tagwire_generator.evolution.findings import SEVERITIES
 from tagwire_generator.evolution.matching import Edition, Released
 from tagwire_generator.evolution.proofs import Proof
+from tagwire_generator.problems import Finding
 
 __all__ = [
     "SEVERITIES",
     "Edition",
     "Finding",
-    "FindingSeverity",
     "Proof",
     "Released",
     "compare_messages",

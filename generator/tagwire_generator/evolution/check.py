@@ -17,7 +17,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
 from tagwire_generator.evolution.declared import StructPair, field_findings, format_findings, tag_findings
-from tagwire_generator.evolution.findings import SEVERITIES, Finding, change, invalid, runs
+from tagwire_generator.evolution.findings import SEVERITIES, change, invalid, runs
 from tagwire_generator.evolution.matching import (
     MatchedMessages,
     Pair,
@@ -32,8 +32,8 @@ from tagwire_generator.evolution.message_attributes import HeaderSpecs, attribut
 from tagwire_generator.evolution.proofs import prove
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import CHANGE_RULES, Problem, without_repeats
-from tagwire_generator.reading.positions import Spot, placed
+from tagwire_generator.problems import CHANGE_RULES, Finding, Problem, Spot, without_repeats
+from tagwire_generator.reading.positions import placed
 
 if TYPE_CHECKING:  # importing the spec readers would slow down checks whose result is cached (`evolution.known`)
     from tagwire_generator.evolution.spec_sources import SpecSources

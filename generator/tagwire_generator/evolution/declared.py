@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from tagwire.layout import Bits, Compression, Condition, Item, Order, StructLayout, Type, nested_struct
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.findings import Finding, change, runs
+from tagwire_generator.evolution.findings import change, runs
 from tagwire_generator.message_classes import format_class
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.record_format_spec import record_format_of
 from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.model.struct_spec import StructGraph
-from tagwire_generator.reading.positions import Spot
+from tagwire_generator.problems import Finding, Spot
 
 
 @dataclass(frozen=True, slots=True)

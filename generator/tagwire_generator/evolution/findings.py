@@ -1,50 +1,15 @@
 """Findings about spec changes. A finding has the violated rule, the versions and, if bytes change, example bytes."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, get_args
+from typing import Final
 
 from tagwire.versions import Versions
 from tagwire_generator.evolution.proofs import Proof
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import CHANGE_RULES, Impact, Problem
-from tagwire_generator.reading.positions import WHOLE, Spot
+from tagwire_generator.problems import CHANGE_RULES, IMPACTS, WHOLE, Finding, Problem, Severity, Spot
 
-FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""What a change breaks, such as "wire", or "error" if a spec is invalid and can't be compared."""
-
-SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
-"""All severities, most severe first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A violation of a change rule. `line` and `column` count from 1, or 0 if the position is unknown."""
-
-    rule: str
-    severity: FindingSeverity
-    message_name: str
-    versions: str
-    """The affected versions, or "" if the finding is not about versions."""
-    path: str
-    """The field path in snake case without indices, such as `topics.partitions.leader_id`, or "" for the message."""
-    message: str
-    file: str = ""
-    """The new spec's file, or the old spec's file if the message was removed."""
-    line: int = 0
-    column: int = 0
-    source_line: str = ""
-    proof: Proof | None = None
-    spot: Spot = WHOLE
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all attributes except the source line and the spot as a JSON-compatible dict."""
-        keys = ("rule", "severity", "message_name", "versions", "path", "message", "file", "line", "column")
-        return {key: getattr(self, key) for key in keys} | {"proof": self.proof and self.proof.as_dict()}
-
-    def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """Return a copy of this finding that points to a position in a file."""
-        return replace(self, file=file, line=line, column=column, source_line=source_line)
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", *IMPACTS)
+"""All severities, most severe first. "error" means that a spec is invalid and can't be compared."""
 
 
 def change(
@@ -57,7 +22,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Create a finding that points to a message's name. `Finding.at` can set a more precise position."""
+    """Create a finding that points to a message's name. `reading.positions` sets a more precise position."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,
@@ -79,8 +44,6 @@ def invalid(problem: Problem, message_name: str) -> Finding:
         rule=problem.rule,
         severity="error",
         message_name=message_name,
-        versions="",
-        path="",
         message=problem.message,
         file=problem.file,
         line=problem.line,

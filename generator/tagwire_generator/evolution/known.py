@@ -14,13 +14,13 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tagwire_generator.problems import Finding
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, may_be_shared
 
 if TYPE_CHECKING:  # importing the spec readers would take longer than finding that nothing changed
     from tagwire_generator.evolution.check import Check
-    from tagwire_generator.evolution.findings import Finding
     from tagwire_generator.evolution.lock import Lock, LockedMessage
     from tagwire_generator.evolution.spec_sources import SpecSources
 
@@ -34,7 +34,7 @@ class KnownCheck:
 
     names: set[str]
 
-    def findings(self) -> "tuple[Finding, ...]":
+    def findings(self) -> tuple[Finding, ...]:
         """Return no findings, because only checks without findings are cached."""
         return ()
 

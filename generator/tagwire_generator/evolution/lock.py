@@ -11,12 +11,12 @@ from tagwire.errors import SpecError, TagwireError
 from tagwire.versions import NONE, Versions
 from tagwire_generator.evolution.check import Baseline, Check, struct_pairs
 from tagwire_generator.evolution.declared import tag_holder
-from tagwire_generator.evolution.findings import Finding, runs
+from tagwire_generator.evolution.findings import runs
 from tagwire_generator.evolution.matching import Edition, Released, Stability, pair_up
 from tagwire_generator.evolution.spec_sources import SpecSources
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
-from tagwire_generator.problems import Problem
+from tagwire_generator.problems import Finding, Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.imports import without_imports
 from tagwire_generator.reading.register import registers_among

@@ -7,13 +7,13 @@ from tagwire.layout import DEFAULT_STRUCT, INT16, Fixed, Item, Layout, Nested, S
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.evolution.findings import Finding, change, runs
+from tagwire_generator.evolution.findings import change, runs
 from tagwire_generator.evolution.matching import Released
 from tagwire_generator.evolution.proofs import prove
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.problems import Finding, Spot
 from tagwire_generator.project.spec_files import HEADER_NAMES
-from tagwire_generator.reading.positions import Spot
 
 _INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
 _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)

@@ -7,11 +7,11 @@ own rules. Entries that have expired, or that match no finding, are reported.
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final
 
 from tagwire.errors import SpecError, VersionsError
 from tagwire.versions import Versions
-from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES
+from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, Finding
 from tagwire_generator.project.options import shown
 
 EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
@@ -67,52 +67,36 @@ def _versions(value: object) -> Versions | None:
         raise SpecError(f"`versions`: {error}") from error
 
 
-class _Found(Protocol):
-    """The properties of a finding that are compared with the entries of [[tool.tagwire.exceptions]]."""
-
-    @property
-    def rule(self) -> str: ...
-    @property
-    def message_name(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def versions(self) -> str: ...
-
-
-F = TypeVar("F", bound=_Found)
-
-
 @dataclass(frozen=True, slots=True)
-class Excused(Generic[F]):
+class Excused:
     """A finding, and the entry that excuses the finding."""
 
-    finding: F
+    finding: Finding
     exemption: Exemption
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement(Generic[F]):
+class Judgement:
     """The result of `judge`: findings that no entry excuses, excused findings, and warnings about entries."""
 
-    findings: tuple[F, ...]
-    excused: tuple[Excused[F], ...]
+    findings: tuple[Finding, ...]
+    excused: tuple[Excused, ...]
     warnings: tuple[str, ...]
     """Sentences about entries that have expired or match no finding."""
 
 
 def judge(
-    findings: Iterable[F],
+    findings: Iterable[Finding],
     exemptions: Sequence[Exemption],
     today: datetime.date,
     names: Collection[str] | None = None,
-) -> Judgement[F]:
+) -> Judgement:
     """Split findings into those that an exception entry excuses, and the others.
 
     `names` lists the messages that were checked; None means all. Entries for other messages are not reported as unused.
     """
-    left: list[F] = []
-    excused: list[Excused[F]] = []
+    left: list[Finding] = []
+    excused: list[Excused] = []
     expired: set[int] = set()
     used: set[int] = set()
     for finding in findings:
@@ -134,7 +118,7 @@ def judge(
     return Judgement(tuple(left), tuple(excused), tuple(warnings))
 
 
-def _fits(exemption: Exemption, finding: _Found) -> bool:
+def _fits(exemption: Exemption, finding: Finding) -> bool:
     if (exemption.rule, exemption.message) != (finding.rule, finding.message_name):
         return False
     if exemption.path is not None and exemption.path != finding.path.replace("[]", ""):

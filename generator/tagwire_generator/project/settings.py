@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire.text_format import suggestion
@@ -20,7 +20,7 @@ from tagwire_generator.project.options import SpecOptions, shown
 from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_root, is_folder
 
 if TYPE_CHECKING:
-    from tagwire_generator.problems import DesignSeverity
+    from tagwire_generator.problems import Severity
     from tagwire_generator.project.exemptions import Exemption
     from tagwire_generator.project.spec_files import SpecData
 
@@ -98,20 +98,20 @@ class LintSettings:
     select: tuple[str, ...] = ()
     """The rules to enable, as rule IDs or prefixes of IDs. If empty, the rules that are on by default are enabled."""
     ignore: tuple[str, ...] = ()
-    severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
+    severity: "Mapping[str, Severity]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
             return  # loading the rules would slow down every command
-        from tagwire_generator.problems import DESIGN_RULES, DesignSeverity
+        from tagwire_generator.problems import DESIGN_RULES, DESIGN_SEVERITIES
 
         for prefix in (*self.select, *self.ignore, *self.severity):
             if not prefix or not any(rule.startswith(prefix) for rule in DESIGN_RULES):
                 hint = suggestion(prefix, list(DESIGN_RULES), "its rules begin with TL, and `tagwire rule` lists them")
                 raise SpecError(f"no rule of `tagwire lint` begins with {prefix!r}; {hint}")
         for prefix, severity in self.severity.items():
-            if severity not in get_args(DesignSeverity):
-                known = ", ".join(get_args(DesignSeverity))
+            if severity not in DESIGN_SEVERITIES:
+                known = ", ".join(DESIGN_SEVERITIES)
                 raise SpecError(f"the severity of {prefix} is {severity!r}; it must be one of {known}")
 
     @classmethod
@@ -146,7 +146,7 @@ class LintSettings:
         rejected = _longest(self.ignore, rule)
         return not rejected or len(rejected) < len(chosen)
 
-    def severity_of(self, rule: str, own: "DesignSeverity") -> "DesignSeverity":
+    def severity_of(self, rule: str, own: "Severity") -> "Severity":
         """Return the severity of a rule in these settings. `own` is the rule's default severity."""
         return self.severity.get(_longest(self.severity, rule), own)
 

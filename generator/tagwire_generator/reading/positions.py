@@ -4,10 +4,11 @@ Specs with findings are parsed again, because models and layouts don't contain p
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from dataclasses import replace
+from typing import Final
 
 from tagwire_generator.model.spec_names import attribute_name
+from tagwire_generator.problems import Finding, Spot
 from tagwire_generator.reading.keys import items
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, parse
 
@@ -15,35 +16,9 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 """Maps the names of keys in the released dialect to their names in the draft dialect."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """The key in a spec that causes a finding, and the path of the field that has this key.
-
-    The path `names` contains JSON or Python names of fields, outermost first. It is empty for the message itself.
-    """
-
-    names: tuple[str, ...] = ()
-    key: str = "name"
-
-
-WHOLE: Final = Spot()
-"""The `Spot` of a finding about the message itself."""
-
-
-class _Found(Protocol):
-    @property
-    def file(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def spot(self) -> Spot: ...
-    def at(self, file: str, line: int, column: int, source_line: str) -> Any: ...
-
-
-F = TypeVar("F", bound=_Found)
-
-
-def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
+def placed(
+    findings: Iterable[Finding], texts: Mapping[str, str], shared: Mapping[str, str] | None = None
+) -> tuple[Finding, ...]:
     """Return the findings with lines and columns in the spec files. A finding without a `Spot` is returned unchanged.
 
     `texts` maps spec files to their contents. `shared` maps shared structs to their files.
@@ -60,15 +35,14 @@ class _Positions:
         self._shared = shared
         self._documents: dict[str, ParsedSpec] = {}
 
-    def placed(self, finding: F) -> F:
+    def placed(self, finding: Finding) -> Finding:
         """Return the finding with the position of the key that causes it. The key may be in a shared struct's spec."""
         root = self._root(finding.file)
         if root is None:
             return finding
         file, node = self.node(finding.file, root, finding.spot)
         line = self._texts[file].split("\n")[node.line - 1]
-        found: F = finding.at(file, node.line, node.column, line.rstrip("\r"))
-        return found
+        return replace(finding, file=file, line=node.line, column=node.column, source_line=line.rstrip("\r"))
 
     def _root(self, file: str) -> Object | None:
         if file not in self._texts:

@@ -214,7 +214,7 @@ def test_unanswered_versions_are_allowed_by_option_or_by_the_set(project: Path) 
 @pytest.mark.parametrize(
     "rule", [*RULES.values(), *CHANGE_RULES.values(), *DESIGN_RULES.values()], ids=lambda rule: rule.id
 )
-def test_every_rule_is_explained(rule: Rule[Any]) -> None:
+def test_every_rule_is_explained(rule: Rule) -> None:
     done = tagwire_result("rule", rule.id.lower(), code=0)
     assert done.stdout.startswith(f"{rule.id} ({rule.severity}): {rule.title}\n\n")
     explanation, _, example = done.stdout.partition("\n\nbad:\n")

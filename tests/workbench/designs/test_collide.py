@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import DESIGN_RULES
+from tagwire_generator.problems import DESIGN_RULES, Finding
 from tagwire_generator.reading.spec import load, read_spec
 from tagwire_workbench.designs.collide import Design, conflicts
-from tagwire_workbench.designs.findings import DesignFinding
 
 SPECS = Path(__file__).parents[3] / "message_specs"
 
@@ -17,7 +16,7 @@ def spec(path: str) -> MessageSpec:
     return load(SPECS / path)
 
 
-def facts(findings: list[DesignFinding]) -> list[tuple[str, str]]:
+def facts(findings: list[Finding]) -> list[tuple[str, str]]:
     return [(finding.rule, finding.path) for finding in findings]
 
 

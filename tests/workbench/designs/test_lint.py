@@ -3,9 +3,8 @@ from pathlib import Path
 import pytest
 
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.problems import DESIGN_RULES
+from tagwire_generator.problems import DESIGN_RULES, Finding
 from tagwire_generator.reading.spec import load
-from tagwire_workbench.designs.findings import DesignFinding
 from tagwire_workbench.designs.lint import lint
 
 SPECS = Path(__file__).parents[3] / "message_specs"
@@ -15,7 +14,7 @@ def spec(path: str) -> MessageSpec:
     return load(SPECS / path)
 
 
-def facts(findings: list[DesignFinding]) -> list[str]:
+def facts(findings: list[Finding]) -> list[str]:
     return [f"{finding.rule} {finding.path}" for finding in findings]
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire_generator.model import MessageSpec
-    from tagwire_workbench.designs.findings import DesignFinding
+    from tagwire_generator.problems import Finding
 
 _RULES = "RULE[,RULE...]"
 
@@ -121,7 +122,7 @@ def _reject_unjudged(path: str, command: str) -> None:
     raise click.UsageError(f"{text}; use `tagwire validate` to check registers")
 
 
-def _with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFinding]":
+def _with_positions(findings: "Sequence[Finding]") -> "Sequence[Finding]":
     """Add lines and columns to the findings, and sort them by position."""
     from tagwire_generator.reading.positions import placed
 
@@ -130,11 +131,13 @@ def _with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFind
     return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
 
 
-def _print_findings(findings: "Sequence[DesignFinding]", output_format: str, paths: str, excused: int = 0) -> None:
+def _print_findings(findings: "Sequence[Finding]", output_format: str, paths: str, excused: int = 0) -> None:
     """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
+    from tagwire_workbench.designs.findings import as_row, text_of
+
     findings = _with_positions(findings)
-    problems = [finding.problem() for finding in findings]
-    if not print_for_programs(output_format, findings, problems):
+    problems = [replace(finding, message=text_of(finding)) for finding in findings]
+    if not print_for_programs(output_format, map(as_row, findings), problems):
         print_problems(problems, err=False)
         also = f", {count(excused, 'excused finding')}" if excused else ""
         say(f"{summary(findings)}{also} in {paths}", err=True)

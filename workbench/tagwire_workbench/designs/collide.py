@@ -9,7 +9,8 @@ from itertools import combinations, product
 
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.spec_names import attribute_name
-from tagwire_workbench.designs.findings import DesignFinding
+from tagwire_generator.problems import Finding
+from tagwire_workbench.designs.findings import design_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,9 @@ class Design:
     specs: tuple[MessageSpec, ...]
 
 
-def conflicts(designs: Sequence[Design]) -> list[DesignFinding]:
+def conflicts(designs: Sequence[Design]) -> list[Finding]:
     """Return the conflicts between each pair of designs."""
-    found: list[DesignFinding] = []
+    found: list[Finding] = []
     for one, other in combinations(designs, 2):
         for mine, theirs in product(one.specs, other.specs):
             if mine.format is not None and theirs.format is not None:
@@ -32,17 +33,17 @@ def conflicts(designs: Sequence[Design]) -> list[DesignFinding]:
     return found
 
 
-def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[DesignFinding]:
+def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[Finding]:
     assert mine.format is not None and theirs.format is not None
     field, value = _discriminator(mine)
     if (field, value) != _discriminator(theirs) or mine.format == theirs.format:
         return
     path = attribute_name(field)
     text = f"{mine.format.name} ({one.name}) and {theirs.format.name} ({other.name}) both have {path} {value}"
-    yield DesignFinding.of("TL21", theirs, path, text)
+    yield design_finding("TL21", theirs, path, text)
     for name, bits, mine_is, theirs_is in _bits(mine, theirs):
         text = f"bit {bits} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"
-        yield DesignFinding.of("TL22", theirs, name, text)
+        yield design_finding("TL22", theirs, name, text)
 
 
 def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
@@ -65,15 +66,15 @@ def _named_bits(field: FieldSpec) -> dict[int, str]:
     return {bit: group.name for group in field.framing.bits for bit in range(group.low, group.high + 1)}
 
 
-def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[DesignFinding]:
+def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[Finding]:
     if mine.api_key is not None and mine.valid_versions and theirs.valid_versions:
         newest = mine.valid_versions.highest
         if newest == theirs.valid_versions.highest:
             text = f"{one.name} and {other.name} both have version {newest} of {mine.name} as its newest"
-            yield DesignFinding.of("TL23", theirs, "", text, "validVersions")
+            yield design_finding("TL23", theirs, "", text, "validVersions")
     for name, tag, mine_is, theirs_is in _tags(mine, theirs):
         text = f"tag {tag} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"
-        yield DesignFinding.of("TL24", theirs, attribute_name(theirs_is), text, "tag")
+        yield design_finding("TL24", theirs, attribute_name(theirs_is), text, "tag")
 
 
 def _tags(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:

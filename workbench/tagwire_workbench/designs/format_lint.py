@@ -24,10 +24,11 @@ from tagwire_generator.message_classes import format_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.record_format_spec import Claim
 from tagwire_generator.model.spec_names import attribute_name
-from tagwire_workbench.designs.findings import DesignFinding
+from tagwire_generator.problems import Finding
+from tagwire_workbench.designs.findings import design_finding
 
 
-def lint_format(spec: MessageSpec) -> list[DesignFinding]:
+def lint_format(spec: MessageSpec) -> list[Finding]:
     """Return the findings about a record format."""
     assert spec.format is not None
     layout = format_class(spec, spec.options).layout()
@@ -40,7 +41,7 @@ def lint_format(spec: MessageSpec) -> list[DesignFinding]:
         found += _long_values(struct, path)
     for claim in spec.format.claims:
         found += _claim(layout, claim)
-    return [DesignFinding.of(rule, spec, path, text) for rule, path, text in found]
+    return [design_finding(rule, spec, path, text) for rule, path, text in found]
 
 
 _Found = Iterator[tuple[str, str, str]]

@@ -7,45 +7,43 @@ formats are in `format_lint`.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tagwire.versions import Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.spec_names import attribute_name, snake_case
-from tagwire_generator.problems import DESIGN_RULES
+from tagwire_generator.problems import DESIGN_RULES, Finding
 from tagwire_generator.project.settings import LintSettings
-from tagwire_workbench.designs.findings import DesignFinding
+from tagwire_workbench.designs.findings import design_finding
 from tagwire_workbench.designs.format_lint import lint_format
 
-_Found = Iterator[DesignFinding]
+_Found = Iterator[Finding]
 
 
-def lint(spec: MessageSpec) -> list[DesignFinding]:
+def lint(spec: MessageSpec) -> list[Finding]:
     """Return the findings about a record format or message. A removed message has no findings."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(_lint_message(spec)) if spec.valid_versions else []
 
 
-def lint_set(specs: Sequence[MessageSpec]) -> list[DesignFinding]:
+def lint_set(specs: Sequence[MessageSpec]) -> list[Finding]:
     """Return the findings about each spec and about pairs of specs, in the order of the specs."""
-    found: defaultdict[str, list[DesignFinding]] = defaultdict(list)
+    found: defaultdict[str, list[Finding]] = defaultdict(list)
     for each in [*(finding for spec in specs for finding in lint(spec)), *lint_pairs(specs)]:
         found[each.file].append(each)
     return [finding for findings in found.values() for finding in findings]
 
 
-def chosen(
-    findings: Iterable[DesignFinding], specs: Iterable[MessageSpec], settings: LintSettings
-) -> list[DesignFinding]:
+def chosen(findings: Iterable[Finding], specs: Iterable[MessageSpec], settings: LintSettings) -> list[Finding]:
     """Return the findings of enabled rules, with the severities from the settings."""
     extended = {spec.file for spec in specs if spec.is_extended}
     kept = []
     for finding in findings:
         is_default = not DESIGN_RULES[finding.rule].dialect or finding.file in extended
         if settings.takes(finding.rule, is_default=is_default):
-            kept.append(finding.graded(settings.severity_of(finding.rule, finding.severity)))
+            kept.append(replace(finding, severity=settings.severity_of(finding.rule, finding.severity)))
     return kept
 
 
@@ -67,8 +65,8 @@ class _FieldInContext:
     def is_later(self) -> bool:
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
-    def finding(self, rule: str, key: str, message: str) -> DesignFinding:
-        return DesignFinding.of(rule, self.spec, self.path, message, key)
+    def finding(self, rule: str, key: str, message: str) -> Finding:
+        return design_finding(rule, self.spec, self.path, message, key)
 
 
 def _lint_message(spec: MessageSpec) -> _Found:
@@ -101,21 +99,21 @@ def _fields_in_context(
 
 def _message(spec: MessageSpec) -> _Found:
     if not spec.about:
-        yield DesignFinding.of("TL41", spec, "", f"{spec.name} has no about")
+        yield design_finding("TL41", spec, "", f"{spec.name} has no about")
     if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
         first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
         text = f"{spec.name} is flexible from version {first} on, but its newest version is {newest}"
-        yield DesignFinding.of("TL56", spec, "", text, "flexibleVersions")
+        yield design_finding("TL56", spec, "", text, "flexibleVersions")
     if spec.discouraged and not spec.deprecated:
-        yield DesignFinding.of(
+        yield design_finding(
             "TL91", spec, "", f"{spec.name} does not explain why versions are deprecated", "deprecatedVersions"
         )
     if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
         text = f"the newest version {spec.valid_versions.highest} is deprecated without naming a replacement"
-        yield DesignFinding.of("TL93", spec, "", text, "deprecatedVersions")
+        yield design_finding("TL93", spec, "", text, "deprecatedVersions")
     for struct in spec.own_structs:
         if struct.deprecated == "":
-            yield DesignFinding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
+            yield design_finding("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
 
 
 # ---------------------------------------------------------------- rules about a field
@@ -277,7 +275,7 @@ def lint_pairs(specs: Sequence[MessageSpec]) -> _Found:
     flexible = {spec.kind for spec in alive if spec.flexible_versions & spec.valid_versions}
     for spec in alive:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
-            yield DesignFinding.of("TL55", spec, "", f"{spec.name} has no flexible version", "flexibleVersions")
+            yield design_finding("TL55", spec, "", f"{spec.name} has no flexible version", "flexibleVersions")
 
 
 def _pair(request: MessageSpec, response: MessageSpec) -> _Found:
@@ -289,4 +287,4 @@ def _pair(request: MessageSpec, response: MessageSpec) -> _Found:
     ):
         if one != other:
             text = f"{key} is {other}, but {one} in {request.name}"
-            yield DesignFinding.of(rule, response, "", text, key)
+            yield design_finding(rule, response, "", text, key)

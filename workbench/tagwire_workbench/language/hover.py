@@ -21,7 +21,7 @@ from tagwire_generator.evolution.proofs import as_json, field_at, samples, witho
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
 from tagwire_generator.model.spec_names import attribute_name
-from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES
+from tagwire_generator.problems import ALL_RULES
 from tagwire_generator.rule_examples import EXAMPLES, example_lines
 from tagwire_workbench.language.completion import wire_form
 from tagwire_workbench.language.schema_nodes import schema_node_of
@@ -60,7 +60,7 @@ def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Seq
 
 def rule_text(rule_id: str) -> str:
     """Return a rule and its example in Markdown, as printed by `tagwire rule`, or "" for an unknown rule."""
-    rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
+    rule = ALL_RULES.get(rule_id)
     if rule is None:
         return ""
     parts = [f"**{rule.id}** ({rule.severity}): {rule.title}", rule.explanation]

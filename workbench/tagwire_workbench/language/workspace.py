@@ -7,7 +7,7 @@ file changes, so each keystroke only reads one spec.
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ from tagwire.errors import SpecError
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.model import KINDS, MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
-from tagwire_generator.problems import Problem
+from tagwire_generator.problems import Finding, Problem
 from tagwire_generator.project.exemptions import judge
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.root import find_root
@@ -32,7 +32,7 @@ from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.positions import placed
 from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
-from tagwire_workbench.designs.findings import DesignFinding
+from tagwire_workbench.designs.findings import text_of
 from tagwire_workbench.designs.lint import chosen, lint, lint_pairs
 from tagwire_workbench.language.text_tree import TextTree
 
@@ -262,13 +262,13 @@ class Workspace:
         return known.linted[1]
 
     def _lint_problems(
-        self, findings: Iterable[DesignFinding], specs: Sequence[MessageSpec], settings: Settings
+        self, findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings
     ) -> list[Problem]:
         """Convert findings to problems, leaving out findings that the settings disable or list as exceptions."""
         enabled = chosen(findings, specs, settings.lint)
         left = judge(enabled, settings.design_exemptions, datetime.date.today(), ()).findings
         texts = {file: self.text(Path(file)) for file in {finding.file for finding in left}}
-        return [finding.problem() for finding in placed(left, texts)]
+        return [replace(finding, message=text_of(finding)) for finding in placed(left, texts)]
 
     def _files(self, spec_set: SpecSet) -> list[SpecFile]:
         found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
