@@ -170,7 +170,7 @@ def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path
     (tmp_path / "MetadataResponse.json").write_text(json.dumps(spec))
     loaded = load(tmp_path / "MetadataResponse.json")
     assert isinstance(loaded, MessageSpec)
-    before, after = kip482_rpcs.registry["MetadataResponse"], message_class(loaded, SpecOptions())
+    before, after = kip482_rpcs.registry["MetadataResponse"], message_class(loaded)
     sizes = []
     for line in gzip.decompress((ROOT / "tests/data/captures/captures.jsonl.gz").read_bytes()).splitlines():
         frame = json.loads(line)

@@ -19,10 +19,9 @@ from tagwire_generator.model.record_format_spec import REST, BitsSpec, fields_be
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.model.struct_spec import StructGraph
-from tagwire_generator.project.options import SpecOptions
 
 
-def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
+def message_class(spec: MessageSpec) -> type[Message]:
     """Return a message class that contains only what `field_table.layout_of` needs: field tables and versions."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
@@ -32,15 +31,16 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
         "KIND": spec.kind,
         "VERSIONS": spec.valid_versions,
         "FLEXIBLE_VERSIONS": spec.flexible_versions,
-        "OPTIONAL_FIELDS": optional_fields(spec, options),
+        "OPTIONAL_FIELDS": optional_fields(spec),
     }
     return type(spec.name, (Message,), members)
 
 
-def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
+def optional_fields(spec: MessageSpec) -> OptionalFields | None:
     """Return how a message encodes optional fields (KIP-482's first draft), or None if its dialect has none."""
     if spec.dialect != "draft":
         return None
+    options = spec.options
     return OptionalFields(
         spec.optional_versions, length_varint=options.length_varint, counts_tag=options.length_counts_tag
     )
@@ -106,10 +106,10 @@ def _register_class(spec: RegisterSpec) -> type[Register]:
     return new_class(spec.name, (Register,), {"closed": spec.closed}, fill)
 
 
-def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
+def format_class(spec: MessageSpec) -> type[RecordFormat]:
     """Create a record format's class in memory. It has no methods, only the field tables that determine the layout."""
     assert spec.format is not None
-    tables = format_rows(spec, options)
+    tables = format_rows(spec)
     classes: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         classes[struct.name] = type(struct.name, (Struct,), _format_members(struct, tables[struct.name], classes))
@@ -127,7 +127,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
     return {"FIELDS": rows, "__slots__": tuple(row.name for row in rows if not row.is_computed)}
 
 
-def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
+def format_rows(spec: MessageSpec) -> dict[str, tuple[FieldRow, ...]]:
     """Return a dict that maps the names of a record format and of its structs to their field tables.
 
     The caller must still set `FieldRow.struct`.
@@ -139,18 +139,16 @@ def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[Fiel
         rows = []
         for index, field in enumerate(struct.fields):
             row = field_row(field, None)
-            row.framing = _framing(struct, field, fields_before(graph, around, position, index), options)
+            row.framing = _framing(spec, struct, field, fields_before(graph, around, position, index))
             rows.append(row)
         tables[struct.name] = tuple(rows)
     return tables
 
 
-def _framing(
-    struct: StructSpec, field: FieldSpec, before: dict[str, FieldSpec], options: SpecOptions
-) -> Framing | None:
+def _framing(spec: MessageSpec, struct: StructSpec, field: FieldSpec, before: dict[str, FieldSpec]) -> Framing | None:
     framing = field.framing
     when = framing.when
-    order = Order(attribute_name(framing.ascending), unsigned=options.header_key_order == "unsigned")
+    order = Order(attribute_name(framing.ascending), unsigned=spec.options.header_key_order == "unsigned")
     result = Framing(
         length=framing.length,
         count=framing.count,

@@ -177,7 +177,7 @@ def _make(task: _Task) -> CacheEntry:
         return CacheEntry(files, result.register.summary(), result.problems)
     if result.message is None:
         return CacheEntry({}, {}, result.problems)
-    files = render_message(result.message, task.package, task.options, printer, source, task.headers)
+    files = render_message(result.message, task.package, printer, source, task.headers)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 

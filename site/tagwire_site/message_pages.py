@@ -80,7 +80,7 @@ def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
                 f"{spec.path}: expected the spec of a message; problems: {result.problems}", file=str(spec.path)
             )
         if result.message.valid_versions:
-            yield message_view(result.message, PACKAGE, options, spec.path.relative_to(ROOT).as_posix())
+            yield message_view(result.message, PACKAGE, spec.path.relative_to(ROOT).as_posix())
 
 
 def matrix(view: MessageView) -> list[MatrixRow]:

@@ -208,7 +208,6 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
     """
     from tagwire_generator.problems import render
     from tagwire_generator.project import resources
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.reading.spec import read_data
 
     result = read_data(text.encode(), file="Spec.json")
@@ -217,13 +216,10 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
         from tagwire_generator.views.message_view import message_view
         from tagwire_generator.views.render import Printer, render_message
 
-        options = SpecOptions()
-        files = render_message(result.message, "package", options, Printer(resources.folder("templates")), "Spec.json")
+        files = render_message(result.message, "package", Printer(resources.folder("templates")), "Spec.json")
         found["classes"] = next(content for path, content in files.items() if "/" not in path)
-        view = message_view(result.message, "package", options, "Spec.json")
-        reference = render_message(
-            result.message, "package", options, Printer(resources.templates("@markdown")), "Spec.json"
-        )
+        view = message_view(result.message, "package", "Spec.json")
+        reference = render_message(result.message, "package", Printer(resources.templates("@markdown")), "Spec.json")
         found["layouts"] = _layouts(next(iter(reference.values())))
         found["name"], found["versions"] = view.name, view.versions
     if released.strip():
@@ -234,13 +230,12 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
 def own(text: str, data: str, version: str) -> dict[str, Any]:
     """Explain bytes with a visitor's own spec. Return the tree of fields, and the error (or "") in the bytes."""
     from tagwire_generator.message_classes import message_class
-    from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.reading.spec import read_data
 
     spec = read_data(text.encode(), file="Spec.json").message
     if spec is None or spec.format is not None:
         raise TagwireError("the spec has errors; correct them first")
-    seen = trace(message_class(spec, SpecOptions()), bytes_of(data.encode(), "auto"), int(version))
+    seen = trace(message_class(spec), bytes_of(data.encode(), "auto"), int(version))
     return {"tree": tree_of([Unit([], [seen])]), "failure": str(seen.error or "")}
 
 

@@ -286,7 +286,7 @@ def test_specs(kind: str) -> None:
 def test_views_of_templates(kind: str) -> None:
     message = read_spec(json.dumps(spec_of(kind)), file="X.json", options=SpecOptions()).message
     assert message is not None
-    view = message_view(message, "p", SpecOptions(), "X.json")
+    view = message_view(message, "p", "X.json")
     found = {(row.type, row.family) for row in view.rows if row.name in ("Plain", "Many")}
     assert found == {(each, WIRE_TYPES[kind].family) for each in (kind, f"[]{kind}")}
     assert isinstance(json.loads(view.rows[0].default), str | int)
@@ -300,7 +300,7 @@ def test_wireshark_shows_bytes_of_an_unknown_type() -> None:
     text = json.dumps({**spec_of("digits"), "fields": [*fields, {"name": "R", "type": "records", "versions": "0+"}]})
     message = read_spec(text, file="X.json", options=SpecOptions()).message
     assert message is not None
-    printed = page.render(view=message_view(message, "p", SpecOptions(), "X.json"))
+    printed = page.render(view=message_view(message, "p", "X.json"))
     makers = dict(re.findall(r'^    { "\w+", "(\w+)", "(\w+)" },$', printed, re.MULTILINE))
     same = {f"F{kind}": kind for kind in WIRE_TYPES if "int" in kind or kind in ("bool", "string", "bytes")}
     others = {"Ffloat32": "float", "Ffloat64": "double", "Fuuid": "guid"}

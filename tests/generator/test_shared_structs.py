@@ -94,7 +94,7 @@ def test_generator_and_runtime_compute_equal_layouts(shapes: Any, file: str, ver
     shared = SharedStructs([SpecData(name, "", json.dumps(spec).encode()) for name, spec in SPECS.items()])
     spec = read_spec(json.dumps(SPECS[file]), file=file, shared=shared).message
     assert spec is not None
-    here = layout_of(message_class(spec, spec.options), version).root
+    here = layout_of(message_class(spec), version).root
     there = layout_of(shapes.registry[spec.name], version).root
     assert plain(here) == plain(there)
 

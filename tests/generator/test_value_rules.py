@@ -23,7 +23,6 @@ import tagwire
 import tagwire.arrow
 from tagwire.message import fresh
 from tagwire.message.engines import python_serializer
-from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.message_view import message_view
 
@@ -341,7 +340,7 @@ def test_columns_keep_the_rules(package: Any) -> None:
 def test_targets_name_the_rules(package: Any) -> None:
     spec = read_spec(json.dumps(PARCEL), file="Parcel.json").message
     assert spec is not None
-    view = message_view(spec, "parcel_messages", SpecOptions(), "Parcel.json")
+    view = message_view(spec, "parcel_messages", "Parcel.json")
     rules = {row.path: row.rules for row in view.rows if row.rules}
     assert rules == {
         **dict.fromkeys(("id", "depot", "sender", "sender.name"), ("required",)),

@@ -32,7 +32,7 @@ def build_package(
             files |= render_register(result.register, printer, file)
             continue
         assert result.message is not None, [problem.message for problem in result.problems]
-        files |= render_message(result.message, name, options, printer, file, headers)
+        files |= render_message(result.message, name, printer, file, headers)
         summaries.append(result.message.summary())
     files |= render_package(summaries, list(registers), name, printer)
     for path, text in files.items():

@@ -164,8 +164,8 @@ class _MessageComparison:
         self.old, self.new = old, new
         self.unstable = unstable
         self._classes: tuple[type[Message], type[Message]] = (
-            message_class(old, old.options),
-            message_class(new, new.options),
+            message_class(old),
+            message_class(new),
         )
         self._seen: dict[tuple[str, str, str], _Seen] = {}
         self._structs: dict[tuple[str, str], Steps] = {(old.name, new.name): ()}

@@ -193,7 +193,7 @@ def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
     if old.format.name != new.format.name:
         text = f"the format was {old.format.name} and is now {new.format.name}"
         yield change("TW940", new, NONE, text, spot=Spot(key="format"))
-    before, now = (format_class(spec, spec.options).layout().root for spec in (old, new))
+    before, now = (format_class(spec).layout().root for spec in (old, new))
     for rule, names, text in _layouts(before, now, {}, ()):
         spot = Spot(tuple(item.json_name for item in names))
         yield change(rule, new, NONE, text, path=".".join(item.name for item in names), spot=spot)

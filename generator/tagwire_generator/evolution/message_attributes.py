@@ -35,12 +35,12 @@ class HeaderSpecs:
 
         If the set has no header, Kafka's is used. Returns None if the set's header lacks this header version.
         """
-        body = layout_of(message_class(spec, spec.options), version)
+        body = layout_of(message_class(spec), version)
         own = self._own.get(HEADER_NAMES[spec.kind])
         if own is None:
             header = _kafka_header(spec.kind, header_version)
         elif header_version in own.valid_versions:
-            header = layout_of(message_class(own, own.options), header_version).root
+            header = layout_of(message_class(own), header_version).root
         else:
             return None
         header = _filled(header, {"request_api_key": spec.api_key or 0, "request_api_version": version})

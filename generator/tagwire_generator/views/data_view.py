@@ -15,7 +15,6 @@ from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, Stru
 from tagwire_generator.model.defaults import is_key_type, map_keys
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import attribute_name, snake_case
-from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc, version_history
 from tagwire_generator.views.imports import ModuleImports
@@ -124,12 +123,10 @@ class DataViews:
         self,
         spec: MessageSpec,
         cls: type[Message] | None,
-        options: SpecOptions,
         package: str = "",
         headers: Collection[str] = (),
     ) -> None:
         self.spec = spec
-        self.options = options
         self.package = package
         self.headers = headers
         self.cls = cls
@@ -201,7 +198,7 @@ class DataViews:
             values.append(("HEADER_VERSIONS", f"({', '.join(ranges)}{',' if len(ranges) == 1 else ''})"))
         if spec.fallback is not None:
             values.append(("FALLBACK", f"({spec.fallback.version}, {spec.fallback.error_code})"))
-        optional = optional_fields(spec, self.options)
+        optional = optional_fields(spec)
         if optional is not None:
             call = self.imports.use("tagwire.message", "OptionalFields")
             versions = self.versions(optional.versions)

@@ -11,16 +11,15 @@ from tagwire_generator.message_classes import format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.record_format_spec import REST
 from tagwire_generator.model.spec_names import attribute_name
-from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.data_view import DataModuleView, DataViews, FieldView, StructView
 from tagwire_generator.views.docstrings import documented
 
 __all__ = ["format_view"]
 
 
-def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> DataModuleView:
+def format_view(spec: MessageSpec, cls: type[RecordFormat], source: str) -> DataModuleView:
     """Return the values from which a template generates a record format's module. `cls` is the class at run time."""
-    views = _FormatViews(spec, None, options)
+    views = _FormatViews(spec, None)
     structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
     assert spec.format is not None
     doc = [f"The record format {spec.format.name}, in wire order.", "", *_lines(cls.layout().root, 1), ""]
@@ -30,7 +29,7 @@ def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions
 class _FormatViews(DataViews):
     def struct(self, struct: StructSpec) -> StructView:
         is_root = struct is self.spec.root
-        rows = format_rows(self.spec, self.options)[struct.name]
+        rows = format_rows(self.spec)[struct.name]
         return StructView(
             name=struct.name,
             base=self.imports.use("tagwire.message", "RecordFormat" if is_root else "FormatStruct"),

@@ -15,7 +15,6 @@ from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.model.spec_names import attribute_name, snake_case
-from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions, named_type, value_facts
 
 __all__ = ["MessageView", "RowView", "WireField", "WireFieldType", "WireStruct", "WireVersion", "message_view"]
@@ -111,9 +110,9 @@ class MessageView:
     wire: tuple[WireVersion, ...]
 
 
-def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
+def message_view(spec: MessageSpec, package: str, source: str) -> MessageView:
     """Return the view of a message, for templates. Record formats have no view."""
-    cls = message_class(spec, options)
+    cls = message_class(spec)
     return MessageView(
         source=source,
         package=package,

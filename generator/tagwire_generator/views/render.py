@@ -40,7 +40,6 @@ from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project import resources
 from tagwire_generator.project.history import History
-from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.output import MARKER, formatter_line, is_generated
 from tagwire_generator.project.settings import SettingsError
 from tagwire_generator.views.data_view import DataViews
@@ -185,7 +184,6 @@ def _ruff() -> str:
 def render_message(
     message: MessageSpec,
     package: str,
-    options: SpecOptions,
     printer: Printer,
     source: str,
     headers: Collection[str] = (),
@@ -201,16 +199,16 @@ def render_message(
     module = snake_case(message.name)
     files: dict[str, str] = {}
     if message.format is None and message.kind != "struct" and (each := targets.each("message")):
-        shown = message_view(message, package, options, source)
+        shown = message_view(message, package, source)
         names = {"message": message.name, "module": module, "package": package}
         files = {target.path(**names): printer.render(target.template, shown) for target in each}
     if not targets.python:
         return files
     if message.format is not None:
-        view = format_view(message, format_class(message, options), options, source)
+        view = format_view(message, format_class(message), source)
         return files | {f"{module}.py": printer.render("message.py.jinja", view)}
-    cls = message_class(message, options)
-    data = DataViews(message, cls, options, package, headers).module(source)
+    cls = message_class(message)
+    data = DataViews(message, cls, package, headers).module(source)
     files[f"{module}.py"] = printer.render("message.py.jinja", data)
     if message.kind == "struct":
         return files  # the importing messages have the serializers

@@ -54,7 +54,7 @@ def test_the_bytes_are_the_same(project: Path) -> None:
         after = read_spec(Path("plain", name).read_text()).message
         assert before is not None and after is not None and not after.is_extended
         for version in before.valid_versions:
-            old, new = (layout_of(message_class(each, each.options), version) for each in (before, after))
+            old, new = (layout_of(message_class(each), version) for each in (before, after))
             assert wire(old.root) == wire(new.root)
 
 

@@ -143,7 +143,7 @@ def read(spec: Json) -> MessageSpec:
 
 
 def layout(spec: MessageSpec) -> Layout:
-    return without_classes(layout_of(message_class(spec, spec.options), 0))
+    return without_classes(layout_of(message_class(spec), 0))
 
 
 @st.composite
@@ -232,7 +232,7 @@ def dict_layout(*fields: dict[str, Any], flexible: str = "0+") -> Layout:
     spec = {"dialect": "tagwire", "type": "data", "name": "Parcel", "validVersions": "0", "flexibleVersions": flexible}
     found = read_spec(json.dumps(spec | {"fields": [{"versions": "0+"} | each for each in fields]}))
     assert found.message is not None, found.problems
-    return without_classes(layout_of(message_class(found.message, found.message.options), 0))
+    return without_classes(layout_of(message_class(found.message), 0))
 
 
 def alternative(tag: int) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def test_fields_missing_from_the_imported_version_are_not_checked(later: str) ->
     assert read(specs, "Grown.json").problems == ()
     result = read(specs, "User.json")
     assert result.message is not None and result.problems == ()
-    assert result.message.valid_versions == message_class(result.message, SpecOptions()).VERSIONS, "as `generate` needs"
+    assert result.message.valid_versions == message_class(result.message).VERSIONS, "as `generate` needs"
     trees = {name: tree(specs[f"{name}.json"]) for name in ("Grown", "Once")}
     alone = read_spec(
         canonical_text(without_imports(tree(imported), result.message, trees)), options=SpecOptions(tag_gaps=True)

@@ -15,7 +15,6 @@ from tagwire.layout import Array, Item, Nested, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.message_classes import message_class
-from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.wire_facts import message_of, wire_forms
 
@@ -90,7 +89,7 @@ def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
     """
     pairing = FieldPairing(newer["name"])
     forms = wire_forms(dict(newer)), wire_forms(dict(older))
-    classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]
+    classes = [message_class(message_of(dict(spec))) for spec in (newer, older)]
     for version in shared:
         if forms[0][version] == forms[1][version]:
             ours, theirs = (layout_of(cls, version).root for cls in classes)

@@ -59,7 +59,7 @@ def wire_forms(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
 @lru_cache(maxsize=8192)
 def _wire_forms(text: str, names: bool) -> dict[int, str]:
     message = _message(text)
-    cls = message_class(message, SpecOptions())
+    cls = message_class(message)
     return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
 
 

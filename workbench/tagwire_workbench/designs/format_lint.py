@@ -31,7 +31,7 @@ from tagwire_workbench.designs.findings import design_finding
 def lint_format(spec: MessageSpec) -> list[Finding]:
     """Return the findings about a record format."""
     assert spec.format is not None
-    layout = format_class(spec, spec.options).layout()
+    layout = format_class(spec).layout()
     root = layout.root
     found = [*_discriminator(root, attribute_name(spec.format.discriminator)), *_rewritten(root)]
     for path, struct in _structs(root, ""):

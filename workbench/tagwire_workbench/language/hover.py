@@ -208,7 +208,7 @@ def field_example(message: MessageSpec, struct: str, field: str) -> _WireExample
     names = _field_path(message, struct, field)
     if names is None or message.format is not None:
         return None
-    cls = message_class(message, message.options)
+    cls = message_class(message)
     for version in range(message.valid_versions.highest, message.valid_versions.lowest - 1, -1):
         layout = without_classes(layout_of(cls, version))
         if _is_there(layout, names):
