@@ -13,7 +13,7 @@ Source: KIP-98, KIP-534, KIP-87 for the tombstone flag, and the behavior of Kafk
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -26,7 +26,7 @@ from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.rebatching import PositionedBatches, builder_like
 from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
-from tagwire.records import BatchBuilder, Format, Record, RecordBatch
+from tagwire.records import BatchBuilder, Record, RecordBatch
 from tagwire.records.building import AT_ONCE
 from tagwire.records.control import control_type
 from tagwire.records.format_set import AUTO, format_set
@@ -197,20 +197,86 @@ class Judge:
 
         Raises CompactionError for a record without a key, and DecodeError for records that can't be read.
         """
-        format = batch.record_format
-        horizon = self._horizon(batch, format)
+        horizon = self._horizon(batch)
         if batch.is_control:
-            return self._control(batch, format, horizon)
-        found = self._natively(batch, format, horizon) or self._by_records(batch, format, horizon)
+            return self._of_control(batch, horizon)
+        found = self._natively(batch, horizon) or self._by_records(batch, horizon)
         if found.batch is not None and batch.is_transactional:
             self.left.add(batch.producer_id)
         return found
 
-    def _by_records(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        if format.records is not None and not self.explains and len(batch) >= AT_ONCE:
-            return self._in_parts(batch, format, horizon)
-        records = list(self._judged(batch, horizon))
-        return self._verdict(self._written(batch, format, records, horizon), records)
+    def _natively(self, batch: RecordBatch, horizon: int | None) -> Verdict | None:
+        """Decide like `_by_records`, but in native code. Return None if native code can't read the records."""
+        found = None if self.explains or self.survey.is_aborted(batch) else self.lasts.movable(batch)
+        if found is None:
+            return None
+        reasons, marks = _OF_FACTS[self._is_due(horizon)]
+        counts = Counter[str]()
+        for fact, reason in enumerate(reasons):
+            counts[reason] += found.facts.count(fact)
+        if counts["no_key"] and not self.compaction.drop_keyless:
+            return None
+
+        def write(builder: BatchBuilder) -> RecordBatch:
+            run = new_run(batch.base_offset, builder.delete_horizon_ms)
+            found.move(run, found.facts.translate(marks))
+            if found.next_offset is None:  # native code can't copy one of the records
+                return builder.build_of(self._kept(batch, horizon))
+            return builder.build_run(run)
+
+        return self._verdict(batch, horizon, +counts, write)
+
+    def _by_records(self, batch: RecordBatch, horizon: int | None) -> Verdict:
+        if self.explains or batch.record_format.records is None or len(batch) < AT_ONCE:
+            return self._of_records(batch, horizon, list(self._judged(batch, horizon)))
+        # Read the batch once per step, so that not all records are in memory at once.
+        counts = Counter(reason for _, reason in self._judged(batch, horizon))
+        has_attributes = any(record.attributes for record in self._kept(batch, horizon))
+        return self._verdict(
+            *(batch, horizon, counts),
+            lambda builder: builder.build_of(self._kept(batch, horizon), has_attributes=has_attributes),
+        )
+
+    def _of_control(self, batch: RecordBatch, horizon: int | None) -> Verdict:
+        records = list(batch)
+        kind = control_type(records[0].key if records else None)
+        if records and kind not in (ABORT, COMMIT):
+            return self._of_records(batch, horizon, [(record, "control") for record in records])
+        reason = "expired_marker" if self._is_due(horizon) else "marker"
+        if records and batch.producer_id in self.left:  # don't set a horizon before the transaction's records are gone
+            horizon, reason = batch.delete_horizon_ms, "marker"
+        self.left.discard(batch.producer_id)
+        return self._of_records(batch, horizon, [(record, reason) for record in records])
+
+    def _of_records(self, batch: RecordBatch, horizon: int | None, records: Judged) -> Verdict:
+        kept = [record for record, reason in records if reason in KEPT]
+        # v0 and v1 have no empty batches, so in these formats a batch that must stay keeps its last record.
+        if records and not kept and batch.record_format.records is None and self._must_stay(batch):
+            kept = [records[-1][0]]
+            records[-1] = kept[0], "last_offset"
+        counts = Counter(reason for _, reason in records)
+        found = self._verdict(batch, horizon, counts, lambda builder: builder.extend(kept).build())
+        return found._replace(records=records) if self.explains else found
+
+    def _verdict(
+        self,
+        batch: RecordBatch,
+        horizon: int | None,
+        counts: Counter[str],
+        write: Callable[[BatchBuilder], RecordBatch],
+    ) -> Verdict:
+        """Return the verdict, given the number of records for each reason.
+
+        `horizon` is the new batch's delete horizon if it has tombstones or markers. `write` builds a batch that
+        contains only the kept records.
+        """
+        kept = sum(count for reason, count in counts.items() if reason in KEPT)
+        if not kept:
+            return Verdict(self._emptied(batch), counts, kept)
+        new_horizon = horizon if counts["tombstone"] or counts["marker"] else batch.delete_horizon_ms
+        if kept == counts.total() and new_horizon == batch.delete_horizon_ms:
+            return Verdict(batch, counts, kept)
+        return Verdict(write(_builder(batch, new_horizon)), counts, kept)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
         if self.survey.is_aborted(batch):
@@ -218,22 +284,8 @@ class Judge:
         is_due = self._is_due(horizon)
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
-    def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Like `_by_records`, but reads the batch several times, so that not all records are in memory at once."""
-        counts = Counter(reason for _, reason in self._judged(batch, horizon))
-        kept = sum(counts[reason] for reason in counts if reason in KEPT)
-        if not kept:
-            return Verdict(self._emptied(batch, format, []), counts, kept)
-        new_horizon = horizon if counts["tombstone"] else batch.delete_horizon_ms
-        if kept == counts.total() and new_horizon == batch.delete_horizon_ms:
-            return Verdict(batch, counts, kept)
-
-        def left() -> Iterator[Record]:
-            return (record for record, reason in self._judged(batch, horizon) if reason in KEPT)
-
-        has_attributes = any(record.attributes for record in left())
-        compacted = _builder(batch, format, new_horizon).build_of(left(), has_attributes=has_attributes)
-        return Verdict(compacted, counts, kept)
+    def _kept(self, batch: RecordBatch, horizon: int | None) -> Iterator[Record]:
+        return (record for record, reason in self._judged(batch, horizon) if reason in KEPT)
 
     def _reason_for(self, record: Record, *, is_due: bool) -> str:
         if record.key is None and not self.compaction.drop_keyless:
@@ -245,35 +297,9 @@ class Judge:
         fact |= HAS_NO_VALUE * (record.value is None)
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
-    def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """Decide like `_by_records`, but in native code. Return None if native code can't read the records."""
-        found = None if self.explains or self.survey.is_aborted(batch) else self.lasts.movable(batch)
-        if found is None:
-            return None
-        reasons, marks = _OF_FACTS[self._is_due(horizon)]
-        counts: dict[str, int] = {}
-        for fact, reason in enumerate(reasons):
-            count = found.facts.count(fact)
-            if count:
-                counts[reason] = counts.get(reason, 0) + count
-        if "no_key" in counts and not self.compaction.drop_keyless:
-            return None
-        kept = sum(counts[reason] for reason in counts if reason in KEPT)
-        new_horizon = horizon if "tombstone" in counts else batch.delete_horizon_ms
-        compacted: RecordBatch | None = batch
-        if not kept:
-            compacted = self._emptied(batch, format, [])
-        elif kept < len(found.facts) or new_horizon != batch.delete_horizon_ms:
-            run = new_run(batch.base_offset, new_horizon)
-            found.move(run, found.facts.translate(marks))
-            if found.next_offset is None:  # native code can't copy one of the records
-                return None
-            compacted = _builder(batch, format, new_horizon).build_run(run)
-        return Verdict(compacted, counts, kept)
-
-    def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
+    def _horizon(self, batch: RecordBatch) -> int | None:
         """Return the batch's delete horizon, or else a new one, or None if the format has no delete horizons."""
-        if "has_delete_horizon" not in format.bits:
+        if "has_delete_horizon" not in batch.record_format.bits:
             return None
         stated = batch.delete_horizon_ms
         return self.compaction.now + self.compaction.delete_retention_ms if stated is None else stated
@@ -281,60 +307,19 @@ class Judge:
     def _is_due(self, horizon: int | None) -> bool:
         return not self.old_tombstones_stay if horizon is None else self.compaction.now >= horizon
 
-    def _verdict(self, written: RecordBatch | None, records: Judged) -> Verdict:
-        counts = Counter(reason for _, reason in records)
-        kept = sum(counts[reason] for reason in counts if reason in KEPT)
-        return Verdict(written, counts, kept, records if self.explains else ())
+    def _must_stay(self, batch: RecordBatch) -> bool:
+        """Return whether the batch has the log's last offset, or an active producer's last sequence number."""
+        return batch.last_offset + 1 == self.survey.end or self.survey.is_last_of_producer(batch)
 
-    def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        records = list(batch)
-        kind = control_type(records[0].key if records else None)
-        if records and kind not in (ABORT, COMMIT):
-            return self._verdict(batch, [(record, "control") for record in records])
-        is_left = batch.producer_id in self.left
-        self.left.discard(batch.producer_id)
-        if is_left and records:
-            return self._verdict(batch, [(record, "marker") for record in records])
-        reason = "expired_marker" if self._is_due(horizon) else "marker"
-        judged = [(record, reason) for record in records]
-        return self._verdict(self._written(batch, format, judged, horizon), judged)
-
-    def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
-        kept = [record for record, reason in records if reason in KEPT]
-        if not kept:
-            return self._emptied(batch, format, records)
-        new_horizon = batch.delete_horizon_ms
-        if any(reason in ("tombstone", "marker") for _, reason in records):
-            new_horizon = horizon
-        if len(kept) == len(records) and new_horizon == batch.delete_horizon_ms:
-            return batch
-        return _builder(batch, format, new_horizon).extend(kept).build()
-
-    def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Return the replacement for a batch that loses all its records, or None if the batch can be removed.
-
-        A batch with a producer's last sequence number or the log's last offset is replaced by an empty batch. v0 and v1
-        have no empty batches, so in these formats the last of `records` is kept instead.
-        """
-        is_last = batch.last_offset + 1 == self.survey.end
-        if not (is_last or self.survey.is_last_of_producer(batch)):
+    def _emptied(self, batch: RecordBatch) -> RecordBatch | None:
+        """Return the empty batch that replaces a batch without kept records, or None if the batch can be removed."""
+        if not self._must_stay(batch):
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:
-            last = records[-1][0]
-            records[-1] = (last, "last_offset")
-            return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()
-        return builder_like(
-            batch,
-            format,
-            compression="none",
-            delete_horizon_ms=None,
-            base_offset=batch.base_offset,
-            last_offset=batch.last_offset,
-            base_timestamp=-1,
-            max_timestamp=batch.max_timestamp,
-        ).build()
+        builder = _builder(batch, None)
+        builder.compression, builder.base_timestamp, builder.max_timestamp = "none", -1, batch.max_timestamp
+        return builder.build()
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
@@ -357,8 +342,8 @@ def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
 _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)}
 
 
-def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
+def _builder(batch: RecordBatch, horizon: int | None) -> BatchBuilder:
     offsets: dict[str, int] = {}
-    if format.records is not None:
+    if batch.record_format.records is not None:
         offsets = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
-    return builder_like(batch, format, delete_horizon_ms=horizon, **offsets)
+    return builder_like(batch, delete_horizon_ms=horizon, **offsets)

@@ -70,7 +70,7 @@ def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = N
             yield group.piece()
             group = None
         if group is None:
-            group = _Group(position, batch, key, batch.base_offset, size, batch.record_format, to)
+            group = _Group(position, batch, key, batch.base_offset, size, to)
             group.take(source)
         else:
             group.unchanged = None
@@ -80,7 +80,7 @@ def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = N
             begin = source.next_offset
             group.unchanged, group.last_offset = None, begin - 1
             yield group.piece()
-            group = _Group(position, batch, key, begin, size, group.format, to)
+            group = _Group(position, batch, key, begin, size, to)
             group.unchanged = None
             group.take(source)
         group.last_offset = batch.last_offset
@@ -129,14 +129,7 @@ class _Group:
     """The records that will form one new batch. Its header is made from the first source batch's header."""
 
     def __init__(
-        self,
-        position: int,
-        batch: RecordBatch,
-        key: Key,
-        base_offset: int,
-        size: BatchSize,
-        format: Format,
-        to: Format | None,
+        self, position: int, batch: RecordBatch, key: Key, base_offset: int, size: BatchSize, to: Format | None
     ) -> None:
         self.position = position
         self.first = batch
@@ -145,8 +138,7 @@ class _Group:
         self.base_offset = base_offset
         self.last_offset = base_offset
         self.size = size
-        self.format = format
-        is_messages = (to or format).records is None
+        is_messages = (to or batch.record_format).records is None
         self.record_bytes = _message_bytes if is_messages else _record_bytes
         self.key = key
         self.base_sequence = _later(batch.base_sequence, base_offset - batch.base_offset)
@@ -206,17 +198,17 @@ class _Group:
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
         # v0 and v1 batches store no offsets apart from those of their messages.
-        if self.format.records is not None:
+        if self.first.record_format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         # If a broker set the append time, decompressing v0 and v1 messages would lose the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
-        builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
+        builder = builder_like(self.first, **{"compression": "none"} | changes)
         return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)
 
 
-def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
-    """Return a BatchBuilder with the same flags and producer as `batch`, except for the arguments in `changes`."""
+def builder_like(batch: RecordBatch, **changes: Any) -> BatchBuilder:
+    """Return a BatchBuilder with the format, flags and producer of `batch`, except for the arguments in `changes`."""
     settings: dict[str, Any] = {
         "compression": batch.compression,
         "timestamp_type": batch.timestamp_type,
@@ -229,10 +221,10 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
         "is_control": batch.is_control,
         "delete_horizon_ms": batch.delete_horizon_ms,
         "as_read": True,
+        "attribute_bits": batch.unnamed_attributes,
+        "wrapper_key": batch.wrapper_key,
     }
-    if batch.format == format.name:
-        settings |= {"attribute_bits": batch.unnamed_attributes, "wrapper_key": batch.wrapper_key}
-    return BatchBuilder(format, **settings | changes)
+    return BatchBuilder(batch.record_format, **settings | changes)
 
 
 def _key(batch: RecordBatch) -> Key:
