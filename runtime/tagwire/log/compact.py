@@ -16,6 +16,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,9 +35,12 @@ from tagwire.records import Record, RecordBatch
 
 SEGMENT_FILES: Final = ("log", *INDEXES)
 """The extensions of the files of a segment."""
-
-
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
+
+
+def _ignore(count: int) -> None:
+    """Do nothing with the number of bytes that were read."""
+
 
 Explain = Callable[[Segment, Record, str], None]
 """A callback for each record. Its arguments are the segment, the record, and a reason from KEPT or REMOVED."""
@@ -91,20 +95,18 @@ def compact_partition(
 
     def compacted(found: Partition) -> CompactReport:
         with whole_folder(Path(target), partition.path) as folder:
-            return _Compactor(found, folder, compaction, tell, explain).run()
+            return _Compactor(found, folder, compaction, tell or _ignore, explain).run()
 
     return read_steadily(partition, compacted)
 
 
+@dataclass
 class _Compactor:
-    def __init__(
-        self, partition: Partition, folder: Path, compaction: Compaction, tell: Tell | None, explain: Explain | None
-    ) -> None:
-        self.partition = partition
-        self.folder = folder
-        self.compaction = compaction
-        self.tell = tell or (lambda count: None)
-        self.explain = explain
+    partition: Partition
+    folder: Path
+    compaction: Compaction
+    tell: Tell
+    explain: Explain | None
 
     def run(self) -> CompactReport:
         segments, compaction = self.partition.segments, self.compaction
@@ -179,23 +181,16 @@ def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment
     return found
 
 
+@dataclass
 class Rewriter:
     """Writes compacted segments to a folder, in log order."""
 
-    def __init__(
-        self,
-        folder: Path,
-        compaction: Compaction,
-        judge: Judge,
-        tell: Tell | None = None,
-        explain: Explain | None = None,
-    ) -> None:
-        self.folder = folder
-        self.compaction = compaction
-        self.judge = judge
-        self.tell = tell
-        self.explain = explain
-        self.transactions = OpenTransactions()
+    folder: Path
+    compaction: Compaction
+    judge: Judge
+    tell: Tell = _ignore
+    explain: Explain | None = None
+    transactions: OpenTransactions = field(default_factory=OpenTransactions)
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
         """Read `segments`, from offset `begin` on, to find the transactions that are open at their end."""
@@ -255,8 +250,7 @@ class Rewriter:
         for position, batch in self.compaction.batches(segment, skip):
             if not is_far(segment.name, position, batch, segment.base_offset or 0, skip):
                 yield position, batch
-            if self.tell:
-                self.tell(batch.size)
+            self.tell(batch.size)
 
     def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
         with _located_errors(segment, position):

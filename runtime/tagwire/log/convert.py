@@ -10,7 +10,6 @@ v0 and v1 have neither transaction markers nor empty batches, so both are left o
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
@@ -171,7 +170,8 @@ def convert_segment(
     """
     losses = LossReport()
     batches = new_batches = records = skipped = 0
-    with _Segments(folder, segment, transactions) as output:
+    kinds = index_kinds(segment)
+    with SegmentWriter(folder, segment.base_offset or 0, kinds, transactions, most_bytes=_SEGMENT_BYTES) as output:
         for piece in conversion.pieces(segment):
             batches += piece.source_batches
             if is_far(segment.name, piece.position, piece.batch, segment.base_offset or 0, conversion.skip):
@@ -179,42 +179,13 @@ def convert_segment(
             batch = conversion.convert(piece, segment, losses)
             skipped += batch is None
             for each, count in single_batches(batch, len(piece.batch)) if batch is not None else ():
+                if each.max_timestamp >= 0:
+                    kinds.add("timeindex")
                 output.append(each, count)
                 new_batches, records = new_batches + 1, records + count
             if tell:
                 tell(piece.source_bytes)
     return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
-
-
-class _Segments:
-    """Writes one converted segment. If it would exceed 2 GiB, its last batches are written to a second segment."""
-
-    def __init__(self, folder: Path, segment: Segment, transactions: OpenTransactions) -> None:
-        self.folder = folder
-        self.kinds = index_kinds(segment)
-        self.transactions = transactions
-        self.writer = self._next(segment.base_offset or 0)
-        self.bytes = 0
-
-    def _next(self, base_offset: int) -> SegmentWriter:
-        return SegmentWriter(self.folder, base_offset, self.kinds, self.transactions)
-
-    def __enter__(self) -> "_Segments":
-        self.writer.__enter__()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.writer.__exit__(kind, error, at)
-
-    def append(self, batch: RecordBatch, records: int) -> None:
-        if batch.max_timestamp >= 0:
-            self.kinds.add("timeindex")
-        if self.writer.size and self.writer.size + batch.size > _SEGMENT_BYTES:
-            self.writer.__exit__(None, None, None)
-            self.writer = self._next(batch.base_offset)
-            self.writer.__enter__()
-        self.writer.append(batch, records)
-        self.bytes += batch.size
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:

@@ -32,17 +32,30 @@ class SegmentWriter:
     """Writes a segment to a folder, with indexes of the given `kinds` (index, timeindex, txnindex).
 
     Use it as a context manager: the indexes are written at the end of the block, if it succeeds. An empty transaction
-    index is not written. `pause` closes the file until the next batch, for callers that write many segments at once.
+    index is not written. If the segment would exceed `most_bytes`, its last batches are written to a second segment.
+    `pause` closes the file until the next batch, for callers that write many segments at once.
     """
 
     def __init__(
-        self, folder: Path, base_offset: int, kinds: set[str], transactions: OpenTransactions | None = None
+        self,
+        folder: Path,
+        base_offset: int,
+        kinds: set[str],
+        transactions: OpenTransactions | None = None,
+        *,
+        most_bytes: int | None = None,
     ) -> None:
         self.folder = folder
-        self.base_offset = base_offset
         self.kinds = kinds
         self.transactions = transactions or OpenTransactions()
-        self.path = folder / segment_file(base_offset, "log")
+        self.most_bytes = most_bytes
+        self.bytes = 0
+        """The size of all batches so far; `size` is the size of the current segment."""
+        self._begin(base_offset)
+
+    def _begin(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.path = self.folder / segment_file(base_offset, "log")
         self.size = 0
         self._since_entry = 0
         self._offsets = bytearray()
@@ -67,6 +80,10 @@ class SegmentWriter:
     def append(self, batch: RecordBatch, records: int, marker: int | None = None) -> None:
         """Write a batch, and add index entries for it. Offsets must ascend. See `OpenTransactions.see`."""
         data = batch.encode()
+        if self.most_bytes is not None and self.size and self.size + len(data) > self.most_bytes:
+            self.__exit__(None, None, None)
+            self._begin(batch.base_offset)
+            self.__enter__()
         if batch.max_timestamp > self._latest[0]:
             self._latest = (batch.max_timestamp, batch.last_offset)
         if self._since_entry > _INTERVAL:
@@ -80,6 +97,7 @@ class SegmentWriter:
             self._file = self.path.open("ab")
         self._file.write(data)
         self.size += len(data)
+        self.bytes += len(data)
         self._since_entry += len(data)
 
     def _time_entry(self) -> None:
