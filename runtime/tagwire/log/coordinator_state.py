@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.log.topics import Entry, StateMessage
 from tagwire.message.json import hidden_json
 from tagwire.sensitive import hides
@@ -212,14 +212,8 @@ def _protocol(text: str, registry: "Registry", name: str) -> Any:
     """
     from base64 import b64decode
 
-    data, cls = b64decode(text), registry[name]
-    if len(data) < 2:
-        return text
-    version = min(int.from_bytes(data[:2], "big", signed=True), cls.VERSIONS.highest)
-    if version not in cls.VERSIONS:
-        return text
     try:
-        message = cls.decode(data[2:], version, strict=False)
-    except DecodeError:
+        frame = registry.decode_prefixed(name, b64decode(text), strict=False)
+    except (DecodeError, UnsupportedVersionError):
         return text
-    return {"version": version} | message.to_json(version)
+    return {"version": frame.version} | frame.message.to_json(frame.version)

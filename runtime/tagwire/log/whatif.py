@@ -6,6 +6,7 @@ in the format `against`), and `after` in the new format. The current size of the
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from time import process_time
 from typing import Any, Final, NamedTuple
 
@@ -19,14 +20,6 @@ from tagwire.records.conversion import converted_batch, left_out
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
 """The size classes of batches, as pairs: the highest number of records in a batch of the class, and its name."""
-_SIZES: Final = (
-    "uncompressed_before",
-    "uncompressed_after",
-    "compressed_before",
-    "compressed_after",
-    "header_before",
-    "header_after",
-)
 
 
 class Kind(NamedTuple):
@@ -43,37 +36,35 @@ def fill_of(records: int) -> str:
     return next(name for most, name in FILLS if most is None or records <= most)
 
 
+@dataclass(slots=True)
 class Measure:
     """The sizes and counts measured for one kind of batch. Sizes are in bytes."""
 
-    __slots__ = ("batches", "bytes", "header_saved", "left_out", "records", "rejected", "seconds", *_SIZES)
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        """Bytes in the files, including batches that are left out or rejected."""
-        self.batches = 0
-        """The number of compared batches; `records` counts their records."""
-        self.records = 0
-        self.uncompressed_before = 0
-        """The bytes before the conversion, uncompressed. `uncompressed_after` counts the bytes after it."""
-        self.uncompressed_after = 0
-        self.compressed_before = 0
-        """The bytes before the conversion, with the batch's codec. `compressed_after` counts the bytes after it."""
-        self.compressed_after = 0
-        self.header_before = 0
-        """The bytes of batch headers before the conversion; 0 in message sets. `header_after` counts those after it."""
-        self.header_after = 0
-        self.header_saved: Counter[int] = Counter()
-        """The number of batches by the number of bytes saved in the header."""
-        self.left_out = 0
-        """Batches that the format can't represent, including batches with values that it rejects (`rejected`)."""
-        self.rejected = 0
-        self.seconds = 0.0
-        """The processor time for reading and converting, in seconds."""
+    bytes: int = 0
+    """Bytes in the files, including batches that are left out or rejected."""
+    batches: int = 0
+    """The number of compared batches; `records` counts their records."""
+    records: int = 0
+    uncompressed_before: int = 0
+    """The bytes before the conversion, uncompressed. `uncompressed_after` counts the bytes after it."""
+    uncompressed_after: int = 0
+    compressed_before: int = 0
+    """The bytes before the conversion, with the batch's codec. `compressed_after` counts the bytes after it."""
+    compressed_after: int = 0
+    header_before: int = 0
+    """The bytes of batch headers before the conversion; 0 in message sets. `header_after` counts those after it."""
+    header_after: int = 0
+    left_out: int = 0
+    """Batches that the format can't represent, including batches with values that it rejects (`rejected`)."""
+    rejected: int = 0
+    header_saved: Counter[int] = field(default_factory=Counter)
+    """The number of batches by the number of bytes saved in the header."""
+    seconds: float = 0.0
+    """The processor time for reading and converting, in seconds."""
 
     def add(self, other: "Measure") -> None:
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     @property
     def saved_uncompressed(self) -> int:
@@ -97,9 +88,7 @@ class Measure:
         return saved / self.records if self.records else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        counts = {
-            name: getattr(self, name) for name in ("bytes", "batches", "records", *_SIZES, "left_out", "rejected")
-        }
+        counts = {each.name: getattr(self, each.name) for each in fields(self) if each.type is int}
         return counts | {
             "saved_uncompressed": self.saved_uncompressed,
             "saved_compressed": self.saved_compressed,

@@ -13,13 +13,12 @@ from tagwire.explain.trace import Trace, trace
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire.records.message_records import format_to_read, formats_by_row, has_records_field
-from tagwire.records.reading import batch_at, naming_hint, other_formats, read_batches
+from tagwire.records.reading import batch_at, naming_hint, other_formats
 from tagwire.wire.buffers import as_bytes
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
-    from tagwire.records.format import Format
     from tagwire.records.format_set import FormatSet
     from tagwire.records.message_records import FormatName
 
@@ -77,7 +76,8 @@ def open_records(
             continue
         opened = _Opened(node, bytes(node.value), strict, limits)
         only = message.KIND == "request" and format is None
-        opened.read(format_to_read(format_of_row(row), only=only), partial=message.KIND == "response")
+        formats = format_set(format_to_read(format_of_row(row), only=only))
+        opened.read(formats, partial=message.KIND == "response")
         traced.has_opened(canonical=opened.canonical, error=opened.error)
     return traced
 
@@ -107,12 +107,12 @@ class _Opened:
         self.canonical = True
         self.error: DecodeError | None = None
 
-    def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
+    def read(self, formats: "FormatSet", *, partial: bool) -> None:
         """Give the records field a child node for each batch, and one for any bytes after the last batch."""
         position = 0
         what = "not read"
-        for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
-            if seen.error is not None and partial and self.is_cut(position, format):
+        for seen in trace_batches(self.data, formats, strict=self.strict, limits=self.limits):
+            if seen.error is not None and partial and formats.is_cut(self.data, position):
                 what = "cut off"
                 break
             self.add(seen, position)
@@ -124,12 +124,6 @@ class _Opened:
 
     def path(self, index: int) -> str:
         return f"{self.node.path}[{index}]"
-
-    def is_cut(self, position: int, format: "str | FormatSet | Format") -> bool:
-        try:
-            return next(read_batches(self.data[position:], format, self.limits, partial=True), None) is None
-        except DecodeError:
-            return False
 
     def add(self, seen: Trace, position: int) -> None:
         path = self.path(len(self.nodes))
