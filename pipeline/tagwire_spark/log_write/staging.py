@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import EncodeError
 from tagwire.records import BatchBuilder, Record, format_of
-from tagwire.records.conversion import header_rules
 from tagwire.records.moving import new_run
 from tagwire.wire.checksums import checksum
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
@@ -276,7 +275,7 @@ class _Log:
         )
         self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEADER_SIZE, 0
         self.has_tombstones = "is_tombstone" in format.record_bits
-        self.has_number_keys = header_rules(format)[0] is int
+        self.has_number_keys = format.header_key is int
 
     def _flush(self) -> None:
         if not self.count:

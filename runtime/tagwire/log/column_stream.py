@@ -179,15 +179,11 @@ class LogColumns:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield (segment, start offset or None, is_last) for each segment file to read.
+        """Return (segment, start offset or None, is_last) for each segment file to read.
 
         Raises LogPathError if there is no log.
         """
-        if partition is None:
-            yield Segment(self.path), start, True
-            return
-        for segment, is_first in partition.segments_from(start):
-            yield segment, start if is_first else None, segment is partition.segments[-1]
+        return iter([(Segment(self.path), start, True)]) if partition is None else partition.segments_from(start)
 
 
 class Pass:

@@ -13,7 +13,7 @@ from tagwire.arrow import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.shape import Column, ColumnSelection, message_column
 from tagwire.frames.record_frames import FRAME_VERSION, KEY_VERSION
-from tagwire.layout import Array, Nested
+from tagwire.layout import Nested
 from tagwire.limits import Limits
 from tagwire.log.errors import reject
 from tagwire.records import Format, FormatSet, Record, RecordBatch
@@ -159,9 +159,8 @@ def _headers(formats: FormatSet) -> LogColumn:
 
 
 def _pair(format: Format) -> tuple[Column, ...]:
-    item = next(item for item in format.record.items if item.name == _HEADERS)
-    assert isinstance(item.type, Array) and isinstance(item.type.element, Nested)
-    return message_column("item", [item.type.element.struct], ColumnSelection(("key", "value"))).children
+    assert format.headers is not None and isinstance(format.headers.element, Nested)
+    return message_column("item", [format.headers.element.struct], ColumnSelection(("key", "value"))).children
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:

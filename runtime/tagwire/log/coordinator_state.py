@@ -27,33 +27,21 @@ class Range(NamedTuple):
     state: int
 
 
-class SharePartition:
-    """The state of one partition of a share group: a snapshot, to which later updates are applied. Source: KIP-932."""
+def _updated(snapshot: Any, update: Any) -> Any:
+    """Return a ShareSnapshotValue with a ShareUpdateValue applied. Its fields with the value -1 change nothing.
 
-    def __init__(self, snapshot: Entry) -> None:
-        self.key = snapshot.key
-        self.value = snapshot.value
-        self.version = snapshot.version
-
-    def update(self, update: Any) -> None:
-        """Apply an update to the state. Fields of the update with the value -1 change nothing."""
-        changes = {
-            name: getattr(update, name)
-            for name in ("leader_epoch", "start_offset", "delivery_complete_count")
-            if getattr(update, name) != -1
-        }
-        start = changes.get("start_offset", self.value.start_offset)
-        ranges = merged([*map(_range, self.value.state_batches), *map(_range, update.state_batches)], start)
-        make: Any = next(row.struct for row in self.value.FIELDS if row.name == "state_batches")
-        batches = tuple(
-            make(first_offset=first, last_offset=last, delivery_count=deliveries, delivery_state=state)
-            for first, last, deliveries, state in ranges
-        )
-        self.value = self.value.replace(**changes, state_batches=batches)
-
-    def shown(self) -> StateMessage:
-        """Return the state for the JSON output: the fields of the key, then the fields of the value."""
-        return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
+    Source: KIP-932.
+    """
+    names = "leader_epoch", "start_offset", "delivery_complete_count"
+    changes = {name: getattr(update, name) for name in names if getattr(update, name) != -1}
+    start = changes.get("start_offset", snapshot.start_offset)
+    ranges = merged([*map(_range, snapshot.state_batches), *map(_range, update.state_batches)], start)
+    make: Any = next(row.struct for row in snapshot.FIELDS if row.name == "state_batches")
+    batches = tuple(
+        make(first_offset=first, last_offset=last, delivery_count=deliveries, delivery_state=state)
+        for first, last, deliveries, state in ranges
+    )
+    return snapshot.replace(**changes, state_batches=batches)
 
 
 def _range(batch: Any) -> Range:
@@ -169,17 +157,18 @@ def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
 
 def share_partitions(entries: Iterable[Entry]) -> list[StateMessage]:
     """Return the state of each share partition, from its last snapshot and the updates after it, in log order."""
-    found: dict[tuple[Any, ...], SharePartition] = {}
+    found: dict[tuple[Any, ...], Entry] = {}
     for entry in entries:
         key = (entry.key.group_id, entry.key.topic_id, entry.key.partition)
         if entry.is_tombstone:
             if entry.name == "ShareSnapshot":
                 found.pop(key, None)
         elif entry.name == "ShareSnapshot":
-            found[key] = SharePartition(entry)
+            found[key] = entry
         elif key in found:
-            found[key].update(entry.value)
-    return [found[key].shown() for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2]))]
+            found[key] = found[key]._replace(value=_updated(found[key].value, entry.value))
+    ordered = [found[key] for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2]))]
+    return [StateMessage(each.value, each.version, each.key.to_json(each.key.VERSIONS.highest)) for each in ordered]
 
 
 def _value(entry: Entry) -> StateMessage:

@@ -164,9 +164,7 @@ class Partition:
         listed: Partition | None = self
         while listed is not None:
             try:
-                for segment, is_first in listed.segments_from(start_offset):
-                    start = start_offset if is_first else None
-                    is_last = segment is listed.segments[-1]
+                for segment, start, is_last in listed.segments_from(start_offset):
                     found = segment.positioned_batches(start, format, limits, partial=partial and is_last, skip=skip)
                     for position, batch in found:
                         yield segment, position, batch
@@ -177,15 +175,15 @@ class Partition:
                 if listed is None:
                     raise
 
-    def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield (segment, is_first) for the segment that may contain `offset`, and for all later segments.
+    def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
+        """Yield (segment, start offset, is_last) for the segment that may contain `offset`, and all later segments.
 
-        `is_first` is true only for the first of them, in which the caller must search for the offset.
+        The start offset is `offset` for the first of them, in which the caller must search for it, or else None.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
-        for number, segment in enumerate(self.segments[first:]):
-            yield segment, number == 0
+        for number, segment in enumerate(self.segments[first:], first + 1):
+            yield segment, offset if number == first + 1 else None, number == len(bases)
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:

@@ -14,7 +14,6 @@ from tagwire.errors import EncodeError
 from tagwire.frames.frame_headers import unreadable
 from tagwire.message.register import Register
 from tagwire.records.building_values import NULL_WITHOUT_TOMBSTONE
-from tagwire.records.conversion import header_rules
 from tagwire.records.format_set import format_of
 from tagwire.records.headers import (
     CODECS,
@@ -279,7 +278,7 @@ class ConsumerRecord(_ClientRecord):
 
 
 def _has_int_keys(format: "str | Format | None") -> bool:
-    return format is not None and header_rules(format_of(format))[0] is int
+    return format is not None and format_of(format).header_key is int
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:

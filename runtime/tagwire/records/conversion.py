@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import key_of
-from tagwire.layout import Array, Fixed, Layout, Nested, Sized, Varint
+from tagwire.layout import Fixed, Layout, Sized, Varint
 from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
@@ -33,6 +33,11 @@ class RecordLoss(NamedTuple):
     value: Any
     reason: str
 
+    def error(self, name: str, which: str) -> EncodeError:
+        """Return the EncodeError for this loss in the message or format `name`. `which` is part of its text."""
+        reason = f"is {shown(self.value)}, which {which}: {self.reason}"
+        return EncodeError(reason, message_name=name, version=None, path=self.path)
+
     def __repr__(self) -> str:
         return f"RecordLoss({self.path!r}, {shown(self.value)}, {self.reason!r})"
 
@@ -49,16 +54,19 @@ def convert(
     `compression` is the codec of the new batch; by default, the codec does not change. With `on_loss="error"`, the
     first loss raises an EncodeError. Raises FormatError for an unknown format, and DecodeError for invalid records.
     """
-    if on_loss not in ("report", "error"):
-        raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
+    check_on_loss(on_loss)
     target = format_of(to)
     losses: list[RecordLoss] = []
     converted = converted_batch(batch, target, losses.append, compression)
     if losses and on_loss == "error":
-        loss = losses[0]
-        reason = f"is {shown(loss.value)}, which {target.name} can't represent: {loss.reason}"
-        raise EncodeError(reason, message_name=target.name, version=None, path=loss.path)
+        raise losses[0].error(target.name, f"{target.name} can't represent")
     return converted, tuple(losses)
+
+
+def check_on_loss(on_loss: str) -> None:
+    """Raise ValueError unless the argument `on_loss` is "report" or "error"."""
+    if on_loss not in ("report", "error"):
+        raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
 
 
 def converted_batch(
@@ -90,7 +98,9 @@ class _Conversion:
         self.hides_timestamps = False
         self.is_plain = False
         """Whether records without headers, attributes and tombstone flag can be copied unchanged."""
-        self.header_key, self.null_headers = header_rules(target)
+        self.header_key = target.header_key
+        header_value = target.header_types.get("value")
+        self.null_headers = isinstance(header_value, Sized) and header_value.nullable
 
     def lose(self, path: str, value: Any, reason: str) -> None:
         self.tell(RecordLoss(path, value, reason))
@@ -119,12 +129,12 @@ class _Conversion:
         records = (self.record(index, record) for index, record in enumerate(batch.stored()))
         begun = list(islice(records, AT_ONCE))
         if len(begun) < AT_ONCE:
+            last = begun[-1:]
             has_attributes = any(record.attributes for record in begun)
-            settings |= self.extent(begun[:1], begun[-1:]) | self.attributes_bit(has_attributes=has_attributes)
-            return BatchBuilder(self.target, as_read=True, **settings).extend(begun).build()
-        (last,) = deque(batch, 1)
-        has_attributes = self.target.records is not None and any(self.attributes(record) for record in batch)
-        settings |= self.extent(begun[:1], [last]) | self.attributes_bit(has_attributes=has_attributes)
+        else:
+            last = list(deque(batch, 1))
+            has_attributes = self.target.records is not None and any(self.attributes(record) for record in batch)
+        settings |= self.extent(begun[:1], last) | self.attributes_bit(has_attributes=has_attributes)
         builder = BatchBuilder(self.target, as_read=True, **settings)
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
@@ -289,14 +299,3 @@ def _range(format: Format, role: str) -> tuple[int, int]:
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind
     return (code.low, code.high) if isinstance(code, Varint | WireType) else (-(1 << 63), (1 << 63) - 1)
-
-
-def header_rules(format: Format) -> tuple[type, bool]:
-    """Return a format's rules for headers: the key type, and whether values may be null."""
-    item = next((item for item in format.record.items if item.name == "headers"), None)
-    if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):
-        return str, False
-    types = {part.name: part.type for part in item.type.element.struct.items}
-    value = types.get("value")
-    key = str if isinstance(types.get("key"), Sized) else int
-    return key, isinstance(value, Sized) and value.nullable

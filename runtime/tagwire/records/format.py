@@ -118,10 +118,26 @@ class Format:
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
 
     @cached_property
+    def headers(self) -> Array | None:
+        """The array of a record's headers, or None if records have none."""
+        arrays = (item.type for item in self.record.items if item.name == "headers" and isinstance(item.type, Array))
+        return next(arrays, None)
+
+    @property
     def header_order(self) -> Order | None:
         """The order in which the format sorts a record's headers, or None if it keeps their original order."""
-        item = next((item for item in self.record.items if item.name == "headers"), None)
-        return item.type.order if item is not None and isinstance(item.type, Array) else None
+        return None if self.headers is None else self.headers.order
+
+    @cached_property
+    def header_types(self) -> dict[str, Any]:
+        """The types of a header's fields, `key` and `value`, or {} if records have no headers."""
+        element = None if self.headers is None else self.headers.element
+        return {item.name: item.type for item in element.struct.items} if isinstance(element, Nested) else {}
+
+    @property
+    def header_key(self) -> type:
+        """The Python type of header keys, which is str if records have no headers."""
+        return int if self.header_types and not isinstance(self.header_types.get("key"), Sized) else str
 
     @cached_property
     def least(self) -> int:

@@ -13,7 +13,7 @@ from tagwire.errors import EncodeError
 from tagwire.frames.known_packages import reserved_keys
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode
-from tagwire.layout import Array, Item, Layout, StructLayout
+from tagwire.layout import Item, Layout, StructLayout
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.register import KeyRange
 from tagwire.records.format import Format
@@ -176,11 +176,10 @@ def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
 
 
 def _layout_of(format: Format) -> Layout:
-    for item in format.record.items:
-        if item.name == _ITEM and isinstance(item.type, Array):
-            alone = Item(_ITEM, item.type, default=())
-            return Layout(f"headers of {format.name}", None, StructLayout("Headers", (alone,)))
-    raise EncodeError("records in this format have no headers", message_name=format.name, version=None, path="")
+    if format.headers is None:
+        raise EncodeError("records in this format have no headers", message_name=format.name, version=None, path="")
+    alone = Item(_ITEM, format.headers, default=())
+    return Layout(f"headers of {format.name}", None, StructLayout("Headers", (alone,)))
 
 
 # Int header keys, from KIP-82's first draft. An enum of keys can name a codec for the values of each key.

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.errors import TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.records.conversion import RecordLoss, convert, left_out
+from tagwire.records.conversion import RecordLoss, check_on_loss, convert, left_out
 from tagwire.records.format import Format
 from tagwire.records.format_set import RELEASED, FormatSet, format_of
 from tagwire.records.reading import read_batches
-from tagwire.text_format import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,17 +115,14 @@ def convert_records(
     losses. Other fields are copied unchanged. With `on_loss="error"`, the first loss raises EncodeError. Raises
     DecodeError for invalid records, and the same errors as `decode_records`.
     """
-    if on_loss not in ("report", "error"):
-        raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
+    check_on_loss(on_loss)
     cls = type(message)
     target = _formats(cls, to, None) if isinstance(to, int) else _formats(cls, None, to)
     source, is_response = _formats(cls, version, format), message.KIND == "response"
     work = _Conversion(source, target, compression, limits, is_response=is_response)
     converted: M = work.struct((message,), "")
     if work.losses and on_loss == "error":
-        loss = work.losses[0]
-        reason = f"is {shown(loss.value)}, which can't be represented: {loss.reason}"
-        raise EncodeError(reason, message_name=message.NAME, version=None, path=loss.path)
+        raise work.losses[0].error(message.NAME, "can't be represented")
     return converted, tuple(work.losses)
 
 

@@ -13,7 +13,6 @@ from tagwire.errors import EncodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.building import BatchBuilder
-from tagwire.records.conversion import header_rules
 from tagwire.records.format_set import FormatSet, format_of
 from tagwire.records.native import native_function, native_walk
 from tagwire.records.reading import read_outline
@@ -136,7 +135,7 @@ def _is_plain(batch: RecordBatch) -> bool:
     """Return whether records are uncompressed and have nothing but offset, timestamp, key, value and headers."""
     format = batch.record_format
     is_uncompressed = format.records is not None and batch.codec == "none"
-    return is_uncompressed and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
+    return is_uncompressed and "is_tombstone" not in format.record_bits and format.header_key is str
 
 
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
