@@ -82,9 +82,6 @@ class FileBytes:
     def status(self) -> os.stat_result:
         return os.fstat(self._file.fileno())
 
-    def forget(self) -> None:
-        self._window, self._end = b"", self._start
-
     def _turn(self, start: int, least: int) -> None:
         """Refill the cache with at least `least` bytes, starting at `start`, unless the file ends earlier."""
         follows = self._start <= start <= self._end
@@ -119,14 +116,18 @@ def window_of(data: Bytes, start: int, least: int) -> bytes:
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 
+def opened(path: Path) -> FileIO:
+    """Open a file without a buffer. Raises LogPathError if that fails."""
+    try:
+        return FileIO(path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
 @contextmanager
 def open_file(path: Path, end: int | None = None) -> Generator[FileBytes]:
     """Open a file for random access, up to position `end` unless it is None. Raises LogPathError if that fails."""
-    try:
-        file = FileIO(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    with file:
+    with opened(path) as file:
         data = FileBytes(path, file)
         data.end_at(end)
         yield data

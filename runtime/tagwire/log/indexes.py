@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import LogLimitError, log_error, reject, unreadable
-from tagwire.log.file_bytes import pread
+from tagwire.log.file_bytes import opened, pread
 from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
 
@@ -218,11 +218,7 @@ def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
 
     Raises LogPathError if the file can't be read.
     """
-    try:
-        file = FileIO(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    with file:
+    with opened(path) as file:
         yield IndexLookup(path, file.seek(0, SEEK_END), lambda size, start: pread(file, size, start), layout)
 
 

@@ -304,10 +304,6 @@ class Scan:
             offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
 
-    def forget(self) -> None:
-        if not isinstance(self.data, bytes):
-            self.data.forget()
-
     def size(self, position: int) -> int:
         """Return the size of the batch at a position, from the length in its header.
 
