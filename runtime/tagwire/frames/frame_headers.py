@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)
 
-    class DecodeOptions(TypedDict):
+    class DecodeOptions(TypedDict, total=False):
         """The decoding options of `Message.decode`. At run time it is a plain dict, because `typing` loads slowly."""
 
         strict: bool
@@ -59,9 +59,10 @@ class Frame(Generic[M, H]):
         return f"Frame(header={self.header!r}, message={self.message!r}, version={self.version})"
 
 
-def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields, except for fields that the header class does not have."""
-    for name, value in optional.items():
+def made_header(message: Message, version: int, cls: type[Message], ids: dict[str, Any]) -> Message:
+    """Return a header of class `cls` for a message, with those of the `ids` that the class has a field for."""
+    fields = _api_of(message, version)
+    for name, value in ids.items():
         if name in attributes_of(cls):
             header_version = message.header_version(version)
             if value is not None or any(row.name == name and header_version in row.versions for row in cls.FIELDS):
@@ -77,6 +78,13 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             reason = f"the {cls.NAME} of this package requires {row.name}; set this field with header={cls.NAME}(...)"
             raise rejection(message, version, reason)
     return cls(**fields)
+
+
+def _api_of(message: Message | type[Message], version: int) -> dict[str, Any]:
+    """Return the header fields that name a request's API key and version, or {} for a response."""
+    if message.KIND != "request":
+        return {}
+    return {"request_api_key": message.API_KEY, "request_api_version": version}
 
 
 def check_names_request(cls: type[Message]) -> None:
@@ -116,12 +124,6 @@ def check_kind(message: Any, version: int | None, kind: str) -> None:
         raise rejection(message, version, f"expected a {kind}, got {a_kind(found)}")
 
 
-def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
-    """Raise EncodeError if the header is not of the package's header class."""
-    if not isinstance(header, expected):
-        raise rejection(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
-
-
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Raise EncodeError if a request header's API key or version differs from the message's."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
@@ -135,28 +137,29 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
             )
 
 
-def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
-    """Return `header` with the `given` fields set. If a request header has no API key and version, add the message's.
+def completed_header(message: Message, version: int, cls: type[Message], header: Any, ids: dict[str, Any]) -> Message:
+    """Return `header` with those of the `ids` set that aren't None. If a request header has no API, add the message's.
 
-    Raises EncodeError if `header` already has another value for a given field, or if its class has no such field.
+    Raises EncodeError if `header` is not of class `cls`, if it already has another value, or if the class has no field
+    for an ID.
     """
     from tagwire.layout import fresh
 
+    if not isinstance(header, cls):
+        raise rejection(message, version, f"header: expected a {cls.NAME}, got a {type(header).__name__}")
     defaults = fresh(type(header))
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in ids.items() if value is not None}
     for name, value in changes.items():
         if name not in attributes_of(type(header)):
             raise rejection(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
         if stated not in (getattr(defaults, name), value):
             raise rejection(message, version, f"{name}: expected {stated!r} as in the header, got {value!r}")
-    if message.KIND == "request":
-        pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
-        api = {name: value for name, value in pairs if name in attributes_of(type(header))}
-        if all(getattr(header, name) == getattr(defaults, name) for name in api):
-            changes |= api
-        else:
-            check_header(message, version, header)
+    api = {name: value for name, value in _api_of(message, version).items() if name in attributes_of(type(header))}
+    if all(getattr(header, name) == getattr(defaults, name) for name in api):
+        changes |= api
+    else:
+        check_header(message, version, header)
     completed: Message = header.replace(**changes) if changes else header
     return completed
 
@@ -170,7 +173,7 @@ def read_rest(cls: type[Message], data: Any, version: int, start: int, **options
     """Decode the message from `start` to the end of `data`. Offsets in a DecodeError count from the start of `data`."""
     message, end = cls.decode_from(data, version, start, **options)
     left = memoryview(data).nbytes - end
-    if left and options["strict"]:
+    if left and options.get("strict", True):
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
         raise unreadable(cls.NAME, version, "", end, found, "the end of the data")
     return message

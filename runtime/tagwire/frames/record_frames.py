@@ -18,6 +18,7 @@ from tagwire.frames.frame_headers import Frame, read_rest, rejection, unreadable
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
+from tagwire.limits import DEFAULT_LIMITS
 from tagwire.wire.buffers import as_bytes, held
 from tagwire.wire.types import WIRE_TYPES
 
@@ -70,12 +71,19 @@ def encode_prefixed(message: Message, version: int) -> bytes:
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
     """Decode a message that is preceded by its version (see `Registry.decode_prefixed`). `Frame.header` is None."""
-    data = held(data) if options["views"] else as_bytes(data)
-    reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
-    version = reader.message(whole=False)["version"]
-    if version > cls.VERSIONS.highest and not options["strict"]:
+    data = held(data) if options.get("views") else as_bytes(data)
+    prefix, start = _prefix(_VALUE, data, options)
+    version = prefix["version"]
+    if version > cls.VERSIONS.highest and not options.get("strict", True):
         version = cls.VERSIONS.highest  # newer versions only add fields at the end, and these are ignored
-    return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)
+    return Frame(None, read_rest(cls, data, version, start, **options), version)
+
+
+def _prefix(layout: Layout, data: Any, options: DecodeOptions) -> tuple[dict[str, Any], int]:
+    """Return the fields of the prefix at the start of `data`, and the offset at which the body begins."""
+    strict, limits = options.get("strict", True), options.get("limits", DEFAULT_LIMITS)
+    reader = LayoutReader(layout, data, strict=strict, limits=limits)
+    return reader.message(whole=False), reader.pos
 
 
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
@@ -110,7 +118,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
 class _Record:
     def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
         self.registry = registry
-        self.data = data if data is None else held(data) if options["views"] else as_bytes(data)
+        self.data = data if data is None else held(data) if options.get("views") else as_bytes(data)
         self.log = log
         self.options = options
 
@@ -137,8 +145,7 @@ class _Record:
             raise unreadable(
                 layout.name, None, "", 0, "null", "bytes (only the value of a coordinator record can be null)"
             )
-        reader = LayoutReader(layout, as_bytes(self.data), strict=self.options["strict"], limits=self.options["limits"])
-        return reader.message(whole=False), reader.pos
+        return _prefix(layout, as_bytes(self.data), self.options)
 
     def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
         """Return the message class for a record type or API key. Raises DecodeError if it is unknown in `self.log`."""

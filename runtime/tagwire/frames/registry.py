@@ -12,7 +12,6 @@ from contextlib import suppress
 from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.frames.frame_headers import (
     Frame,
-    check_class,
     check_kind,
     check_names_request,
     completed_header,
@@ -22,7 +21,6 @@ from tagwire.frames.frame_headers import (
 )
 from tagwire.frames.message_index import MessageIndex, UnknownMessageError
 from tagwire.lazy import Generic
-from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import engine_methods, first_use
 from tagwire.wire.buffers import as_bytes, held
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, overload
 
     # Type checkers bundle `typing_extensions`.
-    from typing_extensions import TypedDict, TypeVar, Unpack
+    from typing_extensions import TypeVar, Unpack
 
     from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound
@@ -42,12 +40,6 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
     RequestH = TypeVar("RequestH", bound=Message, default=Any)
     ResponseH = TypeVar("ResponseH", bound=Message, default=Any)
-
-    class _DecodeOptions(TypedDict, total=False):
-        strict: bool
-        views: bool
-        limits: Limits
-        gc: bool
 
 else:
     RequestH, ResponseH = "RequestH", "ResponseH"
@@ -102,18 +94,27 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         EncodeError for an invalid value, and for a header with another API key, version or correlation ID.
         """
         check_kind(message, version, "request")
+        ids = {"correlation_id": correlation_id, "client_id": client_id}
+        return self._encoded(message, version, self.request_header, header, ids, self._request_writers)
+
+    def _encoded(
+        self,
+        message: Message,
+        version: int,
+        cls: type[Message],
+        header: Message | None,
+        ids: dict[str, Any],
+        plans: dict[Any, FramePlan],
+    ) -> bytes:
+        """Encode a header of class `cls` and a body. If `header` is None, store a plan for later calls in `plans`."""
         header_version = message.header_version(version)
-        if header is None:
-            fields = {"request_api_key": message.API_KEY, "request_api_version": version}
-            ids = {"correlation_id": correlation_id or 0, "client_id": client_id}
-            written = made_header(message, version, self.request_header, fields, **ids)
-        else:
-            check_class(message, version, header, self.request_header)
-            given = {"correlation_id": correlation_id, "client_id": client_id}
-            written = completed_header(message, version, header, **given)
+        if header is not None:
+            written = completed_header(message, version, cls, header, ids)
+            return written.encode(header_version) + message.encode(version)
+        ids["correlation_id"] = ids["correlation_id"] or 0
+        written = made_header(message, version, cls, ids)
         data = written.encode(header_version) + message.encode(version)
-        if header is None:
-            self._plan_frames(self._request_writers, (type(message), version), type(message), version, written)
+        self._plan_frames(plans, (type(message), version), type(message), version, written)
         return data
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
@@ -142,20 +143,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             )
         return self.request(api_key), version
 
-    def decode_header(
-        self,
-        data: Any,
-        *,
-        strict: bool = True,
-        views: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        gc: bool = True,
-    ) -> tuple[RequestH, int]:
+    def decode_header(self, data: Any, **options: Unpack[DecodeOptions]) -> tuple[RequestH, int]:
         """Decode the header of a request frame; return it and the offset of the body.
 
-        Also works for an unknown version, so that a broker can still answer. For an unknown API key, only the fields
-        that all header versions have are decoded, and the returned offset is the end of these fields. Raises
-        DecodeError for an invalid header.
+        The options work as in `Message.decode`. Also works for an unknown version, so that a broker can still answer.
+        For an unknown API key, only the fields that all header versions have are decoded, and the returned offset is
+        the end of these fields. Raises DecodeError for an invalid header.
         """
         header = self.request_header
         try:
@@ -166,29 +159,22 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             used = max(set(header.VERSIONS) - set(header.FLEXIBLE_VERSIONS), default=header.VERSIONS.lowest)
         else:
             used = cls.header_version(version)
-        return header.decode_from(data, used, strict=strict, views=views, limits=limits, gc=gc)
+        return header.decode_from(data, used, **options)
 
     if TYPE_CHECKING:
 
         @overload
         def decode_request(
-            self, data: Any, message: type[M], **options: Unpack[_DecodeOptions]
+            self, data: Any, message: type[M], **options: Unpack[DecodeOptions]
         ) -> Frame[M, RequestH]: ...
         @overload
         def decode_request(
-            self, data: Any, message: None = None, **options: Unpack[_DecodeOptions]
+            self, data: Any, message: None = None, **options: Unpack[DecodeOptions]
         ) -> Frame[Any, RequestH]: ...
 
     @first_use(engine_methods)
     def decode_request(
-        self,
-        data: Any,
-        message: type[Message] | None = None,
-        *,
-        strict: bool = True,
-        views: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        gc: bool = True,
+        self, data: Any, message: type[Message] | None = None, **options: Unpack[DecodeOptions]
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
@@ -196,9 +182,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         invalid bytes, with an offset from the start of the frame. Raises UnsupportedVersionError for an unknown
         version; `decode_header` can then still read the header.
         """
-        data = held(data) if views else as_bytes(data)
+        data = held(data) if options.get("views") else as_bytes(data)
         cls, version = self.request_class(data)
-        options: DecodeOptions = {"strict": strict, "views": views, "limits": limits, "gc": gc}
         header, start = self.request_header.decode_from(data, cls.header_version(version), **options)
         if message is not None and cls is not message:
             found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
@@ -222,39 +207,23 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         `header`, and defaults to 0. Raises EncodeError for an invalid value.
         """
         check_kind(message, version, "response")
-        header_version = message.header_version(version)
-        if header is None:
-            written = made_header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
-        else:
-            check_class(message, version, header, self.response_header)
-            written = completed_header(message, version, header, correlation_id=correlation_id)
-        data = written.encode(header_version) + message.encode(version)
-        if header is None:
-            self._plan_frames(self._response_writers, (type(message), version), type(message), version, written)
-        return data
+        ids = {"correlation_id": correlation_id}
+        return self._encoded(message, version, self.response_header, header, ids, self._response_writers)
 
     if TYPE_CHECKING:
 
         @overload
         def decode_response(
-            self, data: Any, api_key: type[M], version: int, **options: Unpack[_DecodeOptions]
+            self, data: Any, api_key: type[M], version: int, **options: Unpack[DecodeOptions]
         ) -> Frame[M, ResponseH]: ...
         @overload
         def decode_response(
-            self, data: Any, api_key: int, version: int, **options: Unpack[_DecodeOptions]
+            self, data: Any, api_key: int, version: int, **options: Unpack[DecodeOptions]
         ) -> Frame[Any, ResponseH]: ...
 
     @first_use(engine_methods)
     def decode_response(
-        self,
-        data: Any,
-        api_key: int | type[Message],
-        version: int,
-        *,
-        strict: bool = True,
-        views: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        gc: bool = True,
+        self, data: Any, api_key: int | type[Message], version: int, **options: Unpack[DecodeOptions]
     ) -> Frame[Any, ResponseH]:
         """Decode the response to a request of this API and version. `data` is the frame without its size.
 
@@ -264,8 +233,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         version, and DecodeError for invalid bytes, with an offset from the start of the frame.
         """
         cls = self._of_kind(api_key, "response")
-        options: DecodeOptions = {"strict": strict, "views": views, "limits": limits, "gc": gc}
-        data = held(data) if views else as_bytes(data)
+        data = held(data) if options.get("views") else as_bytes(data)
 
         def read(version: int) -> Frame[Any, ResponseH]:
             header_version = cls.header_version(version)
@@ -360,16 +328,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         return encode_prefixed(message, version)
 
-    def decode_prefixed(
-        self,
-        message: type[Message] | str,
-        data: Any,
-        *,
-        strict: bool = True,
-        views: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        gc: bool = True,
-    ) -> Frame:
+    def decode_prefixed(self, message: type[Message] | str, data: Any, **options: Unpack[DecodeOptions]) -> Frame:
         """Decode a message preceded by its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
         `message` is a class or a name. With `strict=False`, a newer version is read as if it were the highest known
@@ -379,20 +338,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         from tagwire.frames.record_frames import decode_prefixed
 
         cls = self[message] if isinstance(message, str) else message
-        return decode_prefixed(cls, data, {"strict": strict, "views": views, "limits": limits, "gc": gc})
+        return decode_prefixed(cls, data, options)
 
-    def decode_record(
-        self,
-        data: Any,
-        log: str,
-        key: Any = None,
-        *,
-        strict: bool = True,
-        views: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-        gc: bool = True,
-    ) -> Frame:
+    def decode_record(self, data: Any, log: str, key: Any = None, **options: Unpack[DecodeOptions]) -> Frame:
         """Decode a record of a log ("group", "transaction", "share", "cluster", "remote-log"): see `record_frames`."""
         from tagwire.frames.record_frames import decode_record
 
-        return decode_record(self, data, log, key, {"strict": strict, "views": views, "limits": limits, "gc": gc})
+        return decode_record(self, data, log, key, options)
