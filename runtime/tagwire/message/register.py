@@ -207,12 +207,6 @@ class EnumType(IntegerType):
     def from_arrow(self, value: Any) -> Any:
         return self.members.get(value, value)
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        members = strategies.sampled_from(list(self.enum))
-        return members if self.is_closed else members | super().strategy().map(self.value_of)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EnumType) and (self.base, self.enum) == (other.base, other.enum)
 

@@ -5,6 +5,7 @@ equal message.
 """
 
 from collections import ChainMap
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 from tagwire.layout import Array, Fixed, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type, Union
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
+from tagwire.message.register import EnumType
+from tagwire.wire.extensions import DecimalType
+from tagwire.wire.wire_type import WireType
 
 M = TypeVar("M", bound=Message)
 Strategy = st.SearchStrategy[Any]
@@ -68,10 +72,33 @@ def _value(type: Type, unknown_tags: bool) -> Strategy:
 
 def _present(type: Type, unknown_tags: bool) -> Strategy:
     if isinstance(type, Fixed | Sized | NullableFixed):
-        primitive: Strategy = type.wire.strategy()
-        return primitive
+        return _primitive(type.wire)
     if isinstance(type, Array):
         key = attrgetter(*type.unique) if type.unique else None
         return st.lists(_value(type.element, unknown_tags), max_size=_LONGEST, unique_by=key).map(tuple)
     assert isinstance(type, Nested)  # other types occur only in record formats
     return _struct(type.struct, unknown_tags)
+
+
+_BY_FAMILY: Final[dict[str, Callable[[WireType], Strategy]]] = {
+    "binary": lambda wire: st.binary(max_size=24),
+    "boolean": lambda wire: st.booleans(),
+    "fixed bytes": lambda wire: st.binary(min_size=wire.width, max_size=wire.width),
+    "floating": lambda wire: st.floats(width=64 if wire.width == 8 else 32),
+    "integer": lambda wire: st.integers(wire.low, wire.high),
+    "text": lambda wire: st.text(st.characters(codec="utf-8"), max_size=24),  # `codec` excludes surrogates
+    "uuid": lambda wire: st.uuids(),
+}
+
+
+def _primitive(wire: WireType) -> Strategy:
+    if isinstance(wire, DecimalType):
+        most = 10**wire.precision - 1
+        if wire.width:
+            most = min(most, (1 << 8 * wire.width - 1) - 1)
+        return st.integers(-most, most).map(wire.bytes_of)
+    some = _BY_FAMILY[wire.family](wire)
+    if not isinstance(wire, EnumType):
+        return some
+    members = st.sampled_from(list(wire.enum))
+    return members if wire.is_closed else members | some.map(wire.value_of)

@@ -59,11 +59,6 @@ class FixedBytesType(WireType):
     def holds(self, value: object) -> bool:
         return isinstance(value, bytes) and len(value) == self.width
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.binary(min_size=self.width, max_size=self.width)
-
 
 _BYTES: Final = BinaryType("bytes")
 
@@ -119,37 +114,21 @@ class DecimalType(BinaryType):
         self.scale = scale
         self.semantic = f"decimal({precision},{scale})"
 
-    @property
-    def family(self) -> str:  # type: ignore[override]
-        return self.carrier.family
-
-    @property
-    def length(self) -> str:  # type: ignore[override]
-        return self.carrier.length
-
-    @property
-    def is_slice(self) -> bool:  # type: ignore[override]
-        return self.carrier.is_slice
-
-    @property
-    def default(self) -> bytes:  # type: ignore[override]
-        return self.bytes_of(0)
-
-    @property
-    def text_form(self) -> str:  # type: ignore[override]
-        return f"a number of at most {self.precision} digits, {self.scale} of them after the decimal point"
-
-    @property
-    def samples(self) -> Any:  # type: ignore[override]
-        return self.bytes_of(1), self.bytes_of(-1), self.bytes_of(0)
+    family: ClassVar[Any] = property(lambda self: self.carrier.family)
+    length: ClassVar[Any] = property(lambda self: self.carrier.length)
+    is_slice: ClassVar[Any] = property(lambda self: self.carrier.is_slice)
+    default: ClassVar[Any] = property(lambda self: self.bytes_of(0))
+    text_form: ClassVar[Any] = property(
+        lambda self: f"a number of at most {self.precision} digits, {self.scale} of them after the decimal point"
+    )
+    samples: ClassVar[Any] = property(lambda self: tuple(map(self.bytes_of, (1, -1, 0))))
+    arrow_format: ClassVar[Any] = property(
+        lambda self: f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
+    )
 
     @property
     def expected(self) -> str:
         return self.carrier.expected
-
-    @property
-    def arrow_format(self) -> str:  # type: ignore[override]
-        return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
         """Encode the decimal `number` * 10 ** -scale. Unless the size is fixed, use as few bytes as possible.
@@ -216,14 +195,6 @@ class DecimalType(BinaryType):
         from decimal import Decimal
 
         return Decimal((0, (1,), -self.scale))
-
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        most = 10**self.precision - 1
-        if self.width:
-            most = min(most, (1 << 8 * self.width - 1) - 1)
-        return strategies.integers(-most, most).map(self.bytes_of)
 
 
 def _wide() -> Any:

@@ -68,11 +68,6 @@ class IntegerType(WireType):
     def holds(self, value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.integers(self.low, self.high)
-
 
 class BooleanType(WireType):
     """A bool, encoded as a byte of 0 or 1."""
@@ -111,11 +106,6 @@ class BooleanType(WireType):
 
     def holds(self, value: object) -> bool:
         return isinstance(value, bool)
-
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.booleans()
 
 
 _FLOATING: Final = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|Infinity)"
@@ -182,12 +172,6 @@ class FloatingType(WireType):
     def holds(self, value: object) -> bool:
         return isinstance(value, float) and (value != value or self.rounded(value) == value)
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        bits: Any = 8 * self.width
-        return strategies.floats(width=bits)
-
 
 def _nan_of(text: str) -> float | None:
     from struct import unpack
@@ -248,11 +232,6 @@ class UuidType(WireType):
     def from_arrow(self, value: Any) -> Any:
         return self.value_of(value) if len(value) == 16 else value
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.uuids()
-
 
 class TextType(WireType):
     """A str, encoded as a length and UTF-8."""
@@ -298,11 +277,6 @@ class TextType(WireType):
     def holds(self, value: object) -> bool:
         return isinstance(value, str)
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # `codec` excludes surrogates
-
 
 class BinaryType(WireType):
     """Bytes, encoded as a length and the bytes themselves. In JSON: standard base64."""
@@ -334,11 +308,6 @@ class BinaryType(WireType):
             return _from_base64(value)
         except ValueError as cause:
             raise Unfit(f"expected base64 in the standard alphabet with padding ({cause})", value) from None
-
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.binary(max_size=24)
 
 
 def _base64(data: Any) -> str:

@@ -178,8 +178,5 @@ class WireType:
     def from_arrow(self, value: Any) -> Any:
         return value
 
-    def strategy(self) -> Any:
-        raise NotImplementedError
-
     def __repr__(self) -> str:
         return f"<wire type {self.name}>"
