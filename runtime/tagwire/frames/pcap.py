@@ -204,8 +204,14 @@ class NetworkGap(NamedTuple):
 
 
 class _Direction:
-    def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
+    """One direction of a connection: puts TCP segments in order, and finds the frames and gaps in their bytes."""
+
+    def __init__(
+        self, connection: str, is_request: bool, headers: RequestHeaders | ResponseHeaders, start: int | None = None
+    ) -> None:
         """`start` is the sequence number of the direction's first byte, or None if the SYN packet was not captured."""
+        self._connection = connection
+        self._is_request = is_request
         self._headers = headers
         self._begin(start)
 
@@ -219,14 +225,13 @@ class _Direction:
         self._waiting_bytes = self._count = 0
         self._time = 0.0
 
-    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Add a segment. Yield (frame, time) for each frame that it completes, and (`LostBytes`, time) for each gap."""
+    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[NetworkFrame | NetworkGap]:
+        """Add a segment. Yield the frames that it completes, and the gaps before them."""
         if not data:
             return
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
         if abs(ahead) > _WINDOW:
-            yield from self.close()
-            self._begin(None)
+            yield from self.restart(None)
             ahead = 0
         if self._next is None:
             self.start = self._next = sequence
@@ -237,13 +242,17 @@ class _Direction:
         while len(self._waiting) > _WAITING or self._waiting_bytes > _WAITING_BYTES:
             yield from self._jump()
 
-    def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
+    def restart(self, start: int | None) -> Iterator[NetworkFrame | NetworkGap]:
+        """Yield the remaining frames and gaps, then begin a new connection that has the same headers."""
+        yield from self.close()
+        self._begin(start)
+
+    def close(self) -> Iterator[NetworkFrame | NetworkGap]:
         while self._waiting:
             yield from self._jump()
-        for each in self._frames.close():
-            yield each, self._time
+        yield from self._events(self._frames.close())
 
-    def _ready(self) -> Iterator[tuple[bytes | LostBytes, float]]:
+    def _ready(self) -> Iterator[NetworkFrame | NetworkGap]:
         assert self._next is not None
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
@@ -252,56 +261,41 @@ class _Direction:
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)
-                for each in self._frames.feed(new):
-                    yield each, self._time
+                yield from self._events(self._frames.feed(new))
 
-    def _jump(self) -> Iterator[tuple[bytes | LostBytes, float]]:
+    def _jump(self) -> Iterator[NetworkFrame | NetworkGap]:
         assert self._next is not None
         first = self._waiting[0][0]
-        for each in self._frames.miss(first - self._next):
-            yield each, self._time
+        yield from self._events(self._frames.miss(first - self._next))
         self._next = first
         yield from self._ready()
 
-
-class _Connection:
-    """Both directions of a connection. Responses are recognized by the correlation IDs of earlier requests."""
-
-    def __init__(self, name: str, registry: "Registry | None", start: int | None = None) -> None:
-        waiting: Counter[int] = Counter()
-        self._name = name
-        self._responses = ResponseHeaders(waiting)
-        self._sides = {True: _Direction(RequestHeaders(waiting, registry), start), False: _Direction(self._responses)}
-
-    def starts_at(self, start: int, *, is_request: bool) -> bool:
-        return self._sides[is_request].start == start
-
-    def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Called for a SYN packet from the broker. Yield the remaining responses, then begin a new connection."""
-        yield from self._events(self._sides[False].close(), is_request=False)
-        self._sides[False] = _Direction(self._responses, start)
-
-    def segment(
-        self, sequence: int, data: bytes, time: float, *, is_request: bool
-    ) -> Iterator[NetworkFrame | NetworkGap]:
-        return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
-
-    def close(self) -> Iterator[NetworkFrame | NetworkGap]:
-        """Yield the remaining frames and gaps of both directions.
-
-        Requests come first, because a response can be decoded only once its request is known.
-        """
-        for is_request, side in self._sides.items():
-            yield from self._events(side.close(), is_request=is_request)
-
-    def _events(
-        self, found: Iterator[tuple[bytes | LostBytes, float]], *, is_request: bool
-    ) -> Iterator[NetworkFrame | NetworkGap]:
-        for each, time in found:
+    def _events(self, found: Iterator[bytes | LostBytes]) -> Iterator[NetworkFrame | NetworkGap]:
+        for each in found:
             if isinstance(each, LostBytes):
-                yield NetworkGap(self._name, is_request, *each, time)
+                yield NetworkGap(self._connection, self._is_request, *each, self._time)
             else:
-                yield NetworkFrame(self._name, is_request, each, time)
+                yield NetworkFrame(self._connection, self._is_request, each, self._time)
+
+
+_Connection = dict[bool, _Direction]
+"""Both directions of a connection, by `is_request`.
+
+Requests come first, because responses are recognized by the correlation IDs of earlier requests.
+"""
+
+
+def _connection(name: str, registry: "Registry | None", start: int | None) -> _Connection:
+    waiting: Counter[int] = Counter()
+    return {
+        True: _Direction(name, True, RequestHeaders(waiting, registry), start),
+        False: _Direction(name, False, ResponseHeaders(waiting)),
+    }
+
+
+def _closed(connection: _Connection) -> Iterator[NetworkFrame | NetworkGap]:
+    for side in connection.values():
+        yield from side.close()
 
 
 def network_frames(
@@ -322,7 +316,7 @@ def network_frames(
     except CaptureError as error:  # raised below, after the remaining frames
         failure = error
     for connection in connections.values():
-        yield from connection.close()
+        yield from _closed(connection)
     if failure is not None:
         raise failure
 
@@ -340,11 +334,11 @@ def _frames_of(
     connection = connections.get(name)
     if connection is None:
         start = sequence if segment.begins and is_request else None
-        connection = connections[name] = _Connection(name, registry, start)
-    if segment.begins and not connection.starts_at(sequence, is_request=is_request):
+        connection = connections[name] = _connection(name, registry, start)
+    if segment.begins and connection[is_request].start != sequence:
         if is_request:
-            yield from connection.close()
-            connection = connections[name] = _Connection(name, registry, sequence)
+            yield from _closed(connection)
+            connection = connections[name] = _connection(name, registry, sequence)
         else:
-            yield from connection.answer(sequence)
-    yield from connection.segment(sequence, segment.data, segment.time, is_request=is_request)
+            yield from connection[False].restart(sequence)
+    yield from connection[is_request].segment(sequence, segment.data, segment.time)

@@ -22,7 +22,7 @@ def test_packets_after_a_missing_packet() -> None:
 
     def work_of(count: int) -> Callable[[], object]:
         def work() -> None:
-            side = _Direction(RequestHeaders(Counter(), messages.registry), 0)
+            side = _Direction("", True, RequestHeaders(Counter(), messages.registry), 0)
             for number in range(count, 0, -1):
                 assert not list(side.segment(number * 10, bytes(10), 0.0))
             assert sum(1 for _ in side.close())
