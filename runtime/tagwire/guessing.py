@@ -10,7 +10,7 @@ Versions of a message that decode the bytes to the same values form one candidat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from math import log2
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
@@ -47,35 +47,30 @@ _PARTS_TRIED: Final = 1 << 16
 """The maximum size in bytes of an input for which partial decodings are tried."""
 
 
-class Candidate:
+class Candidate(NamedTuple):
     """One possible meaning of the bytes. Versions that decode to the same values share a candidate."""
 
-    __slots__ = ("bits", "kind", "message", "name", "traces", "versions", "whole", "why")
+    kind: str
+    """One of `KINDS`."""
+    message: "type[Message] | None"
+    """The class, or None for record batches, and for a header that does not name a message."""
+    versions: tuple[int, ...]
+    """The versions that decode to the same values, ascending; the traces use the last of them."""
+    traces: tuple[Trace, ...]
+    """The traces; record batches have a trace for each batch."""
+    bits: float
+    """The cost in bits. Candidates with lower costs are more likely. Each byte that isn't decoded costs 8 bits."""
+    why: tuple[str, ...]
+    """The reasons for and against this candidate, as phrases."""
 
-    def __init__(
-        self,
-        kind: str,
-        message: "type[Message] | None",
-        versions: Sequence[int],
-        traces: Sequence[Trace],
-        bits: float,
-        why: Sequence[str],
-    ) -> None:
-        self.kind = kind
-        """One of `KINDS`."""
-        self.message = message
-        """The class, or None for record batches, and for a header that does not name a message."""
-        self.versions = tuple(versions)
-        """The versions that decode to the same values, ascending; the traces use the last of them."""
-        self.traces = tuple(traces)
-        """The traces; record batches have a trace for each batch."""
-        self.bits = bits
-        """The cost in bits. Candidates with lower costs are more likely. Each byte that isn't decoded costs 8 bits."""
-        self.why = tuple(why)
-        """The reasons for and against this candidate, as phrases."""
-        self.name = message.NAME if message is not None else self.traces[0].message_name
-        self.whole = all(each.error is None for each in self.traces)
+    @property
+    def name(self) -> str:
+        return self.message.NAME if self.message is not None else self.traces[0].message_name
+
+    @property
+    def whole(self) -> bool:
         """Whether every byte was decoded, strictly."""
+        return all(each.error is None for each in self.traces)
 
     @property
     def version(self) -> int | None:
@@ -98,15 +93,12 @@ class Candidate:
         return f"<{self.kind} {self.name}{versions}: {self.bits:.0f} bits{'' if self.whole else ', in part'}>"
 
 
-class Guess:
+class Guess(NamedTuple):
     """All possible meanings of some bytes, most likely first."""
 
-    __slots__ = ("candidates", "size")
-
-    def __init__(self, candidates: Sequence[Candidate], size: int) -> None:
-        self.candidates = tuple(candidates)
-        self.size = size
-        """The size of the input in bytes."""
+    candidates: tuple[Candidate, ...]
+    size: int
+    """The size of the input in bytes."""
 
     @property
     def best(self) -> Candidate | None:
@@ -148,7 +140,7 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
     found = [each for kind in KINDS if kind in kinds for each in searches[kind]()]
     if not any(each.whole for each in found):
         found += [each for kind in ("response", "message") if kind in kinds for each in work.parts(kind)]
-    return Guess(sorted(found, key=lambda each: each.bits), len(work.data))
+    return Guess(tuple(sorted(found, key=lambda each: each.bits)), len(work.data))
 
 
 class _Work:
@@ -199,14 +191,15 @@ class _Work:
             return  # if the library for checksums is missing, record batches can't be recognized
         valid = sum(each.error is None for each in seen)
         bits = CHECKED
+        facts: tuple[str, ...]
         if (error := seen[-1].error) is not None:
             if not (valid or _is_like_a_batch(self.data)):
                 return
             bits += _FAULT + 8.0 * len(seen[-1].data)
-            facts = [f"behind {count(valid, 'valid batch')}: found {error.found}, expected {error.expected}"]
+            facts = (f"behind {count(valid, 'valid batch')}: found {error.found}, expected {error.expected}",)
         else:
-            facts = [count(valid, "batch"), "the checksums agree"]
-        yield Candidate("batches", None, (), seen, bits, facts)
+            facts = (count(valid, "batch"), "the checksums agree")
+        yield Candidate("batches", None, (), tuple(seen), bits, facts)
 
     def parts(self, kind: str) -> Iterator[Candidate]:
         """Yield the best candidates that decode only a part of the bytes."""
@@ -283,7 +276,7 @@ class _Work:
         facts: Sequence[str],
     ) -> Candidate:
         bits = prior + cost_of(seen, self.error_name, self.limits) + (_FAULT if seen.error else 0.0)
-        return Candidate(kind, message, versions, [seen], bits, [*facts, *_facts(seen)])
+        return Candidate(kind, message, tuple(versions), (seen,), bits, (*facts, *_facts(seen)))
 
 
 class _FirstFields:

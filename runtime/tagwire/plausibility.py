@@ -111,8 +111,8 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
         if after != row + 1:
             outer.append((field, stop))
             field, stop = child, len(spans) if after == OPEN else after
-        elif kind.width and value > 0:
-            elements = child.children.get(_ELEMENT) or child.child(_ELEMENT, spans.element_kind(kind))
+        elif kind.element is not None and value > 0:
+            elements = child.children.get(_ELEMENT) or child.child(_ELEMENT, kind.element)
             end = offset + length
             for (encoded,) in iter_unpack(f"{kind.width}s", data[end - value * kind.width : end]):
                 if encoded == elements.value:

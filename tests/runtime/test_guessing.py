@@ -158,8 +158,8 @@ def test_a_margin_decides() -> None:
     data = registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
     first, second, *_ = (each for each in tagwire.guess(registry, data).candidates if each.whole)
     assert second.bits - first.bits >= CLEARLY
-    assert tagwire.Guess([first, second], len(data)).clear is first
-    assert tagwire.Guess([second, second], len(data)).clear is None
+    assert tagwire.Guess((first, second), len(data)).clear is first
+    assert tagwire.Guess((second, second), len(data)).clear is None
     # The candidate costs more bits than the 16 bits of the input, so the match may be a coincidence.
-    assert tagwire.Guess([first], 2).clear is None
-    assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
+    assert tagwire.Guess((first,), 2).clear is None
+    assert tagwire.Guess((), 0).clear is None and tagwire.Guess((), 0).best is None

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message.base import Message
 
-_CONSTRUCTORS = {"b": "bool_", "f": "float32", "g": "float64"}
-"""pyarrow's type constructors by Arrow format string, if they do not have the name of the type."""
 _ROW_ERRORS = (DecodeError, EncodeError, UnsupportedVersionError)
 
 
@@ -192,15 +190,13 @@ def _type(column: Column) -> Any:
         return pa.dictionary(pa.int32(), pa.string())
     if column.format.startswith("ts"):
         return pa.timestamp(_unit(column), tz="UTC")
-    if column.format.startswith("tD"):
-        return pa.duration(_unit(column))
     if column.format.startswith("d:"):
         precision, scale = map(int, column.format[2:].split(",")[:2])
         return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
     width = _width(column)
     if width:
         return pa.binary(width)
-    return getattr(pa, _CONSTRUCTORS.get(column.format) or type_name(column.format))()
+    return pa.type_for_alias(type_name(column.format))
 
 
 def _unit(column: Column) -> str:

@@ -54,8 +54,6 @@ _PART: Final = re.compile(r"# \w+ v\d+")
 The lengths of header and body are corrected separately, because both may have a field with the same path.
 """
 _CELLS: Final = re.compile(r"\s{2,}")
-_Gathered = tuple[list[bytes], str, str]
-"""A line's bytes (those of the line and of its continuation lines), its path, and its type."""
 _SKIPPED: Final = ("#", "!", "+")
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
@@ -77,12 +75,12 @@ class AssembleError(AnnotationError):
 
 
 class Line:
-    """A line of annotated bytes, together with its continuation lines."""
+    """A line of annotated bytes. The bytes of its continuation lines are appended to it."""
 
     __slots__ = ("data", "path", "type")
 
-    def __init__(self, data: bytes, path: str, type: str) -> None:
-        self.data = data
+    def __init__(self, data: bytes | bytearray, path: str, type: str) -> None:
+        self.data: bytes | bytearray = bytearray(data)
         self.path = "" if path == "." else path
         kind, packed, _ = type.partition(" in ")
         self.type = "" if packed and "[]" in kind else kind
@@ -95,7 +93,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
     Each title line starts a new message. Bytes before the first title line are a separate message. With `fix`, lengths,
     counts and checksums are corrected (`fix_lengths`). Raises AssembleError, with line and column.
     """
-    messages: list[list[list[_Gathered]]] = []
+    messages: list[list[list[Line]]] = []
     begin, end = _BYTES_AT, _NO_PATH
     size = 0
     for number, line in enumerate(_COLOUR.sub("", text).splitlines(), 1):
@@ -111,20 +109,19 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
             if not messages:
                 messages.append([[]])
             _add(messages[-1][-1], data, rest)
-    parsed = [[[Line(b"".join(data), path, type) for data, path, type in part] for part in parts] for parts in messages]
     if fix:
-        for message in parsed:
+        for message in messages:
             for part in message:
                 fix_lengths(part)
-    return [b"".join(line.data for part in message for line in part) for message in parsed]
+    return [b"".join(line.data for part in message for line in part) for message in messages]
 
 
-def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
+def _add(lines: list[Line], data: bytes, rest: str) -> None:
     path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
-        lines.append(([data], path, type))
+        lines.append(Line(data, path, type))
     else:
-        lines[-1][0].append(data)
+        lines[-1].data += data
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
@@ -330,13 +327,13 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 }
 
 
-def _width(code: str, data: bytes) -> int:
+def _width(code: str, data: bytes | bytearray) -> int:
     if code in _FIXED:
         return min(_FIXED[code], len(data))
     return next((size for size, byte in enumerate(data, 1) if byte < 0x80), len(data))
 
 
-def _is_null(code: str, data: bytes) -> bool:
+def _is_null(code: str, data: bytes | bytearray) -> bool:
     if code == "varint":
         return data == b"\1"
     return data == b"\0" if code == "compact" else data == b"\xff" * len(data)

@@ -122,7 +122,8 @@ class Node:
 
     def element(self, index: int) -> "Node":
         """Return an element of a fixed-width array."""
-        kind = self._spans.element_kind(self._kind)
+        kind = self._kind.element
+        assert kind is not None
         node = Node.__new__(Node)
         begin = self._begin + self.length - (self._number - index) * self._kind.width
         node._set_fields(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)

@@ -60,7 +60,7 @@ class SpanRow(NamedTuple):
 class SpanKind:
     """The type and name of a span. All spans of a field share one kind."""
 
-    __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
+    __slots__ = ("element", "is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
     def __init__(
         self, what: "Type | str", name: str, *, is_indexed: bool = False, is_tag: bool = False, is_struct: bool = False
@@ -77,6 +77,8 @@ class SpanKind:
         """Whether the value is decoded from the bytes on access."""
         self.width = what.element.wire.width if isinstance(what, Array) and isinstance(what.element, Fixed) else 0
         """The number of bytes of an element, for fixed-width arrays."""
+        self.element = SpanKind(what.element, "", is_indexed=True) if isinstance(what, Array) and self.width else None
+        """The kind of a fixed-width array's elements, which have no rows."""
         wire = what.wire if isinstance(what, Fixed) else None
         self.wire = wire if isinstance(wire, IntegerType) else None
 
@@ -121,7 +123,6 @@ class Spans:
     """A trace's rows (one per field, struct, array or tag section), with methods to read them."""
 
     __slots__ = (
-        "_elements",
         "_reader",
         "begin",
         "bits",
@@ -153,7 +154,6 @@ class Spans:
         """The named bits of the values that have any, by row."""
         self.opened: dict[int, Opened] = {}
         """The nodes that were inserted below a row's node after the trace was made, by row."""
-        self._elements: dict[int, SpanKind] = {}
         self._reader = LayoutReader(_NO_LAYOUT, data, strict=False)
 
     def __len__(self) -> int:
@@ -211,14 +211,6 @@ class Spans:
         spans.kinds.append(kind)
         spans.set(spans.add(0, 0, 0), length=len(data), after=1)
         return spans
-
-    def element_kind(self, array: SpanKind) -> SpanKind:
-        """Return the kind of a fixed-width array's elements, which have no rows."""
-        found = self._elements.get(id(array))
-        if found is None:
-            assert isinstance(array.type, Array)
-            found = self._elements[id(array)] = SpanKind(array.type.element, "", is_indexed=True)
-        return found
 
     def value(self, kind: SpanKind, start: int, end: int, data: bytes) -> Any:
         if kind.wire is not None:

@@ -100,13 +100,20 @@ def check_names_request(cls: type[Message]) -> None:
 
 def names_request(cls: type[Message]) -> bool:
     """Return whether every header version begins with the API key and version of the request."""
-    if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
+    return begins_with(cls, *((name, "int16") for name in _NAMES))
+
+
+def begins_with(header: type[Message], *fields: tuple[str, str]) -> bool:
+    """Return whether all versions of a header begin with these fields, given as (name, type). "" means any name."""
+    if header.OPTIONAL_FIELDS is not None and header.OPTIONAL_FIELDS.versions & header.VERSIONS:
         return False  # as in KIP-482's first draft, headers begin with the optional fields
-    first = cls.FIELDS[:2]
-    ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
-    return tuple(row.name for row in first) == _NAMES and all(
-        row.type == "int16" and not row.nullable and not row.tagged and all(end in row.versions for end in ends)
-        for row in first
+    ends = header.VERSIONS.lowest, header.VERSIONS.highest
+    return len(header.FIELDS) >= len(fields) and all(
+        row.name == (name or row.name)
+        and row.type == type
+        and not (row.nullable or row.tagged)
+        and all(end in row.versions for end in ends)
+        for row, (name, type) in zip(header.FIELDS, fields, strict=False)
     )
 
 

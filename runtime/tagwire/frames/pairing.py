@@ -11,13 +11,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from tagwire.errors import TagwireError
+from tagwire.frames.frame_headers import begins_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from tagwire.frames.frame_selection import RequestSelection
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Message
 
 SILENT: Final = (("ProduceRequest", "acks", 0),)
 """Requests that a broker doesn't answer if a field has a certain value, as (message, field, value)."""
@@ -125,14 +125,8 @@ def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSel
 def has_leading_ids(registry: Registry) -> bool:
     """Return whether correlation IDs have fixed positions in all versions: byte 4 of requests, byte 0 of responses."""
     names = ("RequestHeader", "ResponseHeader")
+    id = ("correlation_id", "int32")
     return any(name not in registry for name in names) or (
-        _is_id(registry.request_header, 2) and _is_id(registry.response_header, 0)
+        begins_with(registry.request_header, ("", "int16"), ("", "int16"), id)
+        and begins_with(registry.response_header, id)
     )
-
-
-def _is_id(header: type[Message], at: int) -> bool:
-    if len(header.FIELDS) <= at:
-        return False
-    row = header.FIELDS[at]
-    is_always = all(each in row.versions for each in (header.VERSIONS.lowest, header.VERSIONS.highest))
-    return (row.name, row.type, bool(row.tagged)) == ("correlation_id", "int32", False) and is_always

@@ -2,10 +2,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+import sample_messages
+from sample_messages.headers import RequestHeader
 
 import tagwire_messages as messages
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.tcp_frames import ResponseHeaders
+from tagwire.message.field_table import OptionalFields
+from tagwire.versions import Versions
 
 REGISTRY = messages.registry
 
@@ -58,6 +62,17 @@ def test_missing_bytes_make_only_shared_ids_unknown() -> None:
         pairing.ask(connection, request(id), number)
     pairing.miss(1)
     assert [pairing.answer(*each) for each in ((1, response(5)), (1, response(6)), (2, response(5)))] == [None, 2, 3]
+
+
+def test_ids_after_fields_of_variable_size_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairing = Pairing[str](sample_messages.registry)
+    assert pairing.has_ids
+    # As in KIP-482's first draft, optional fields come before all other fields of the header.
+    monkeypatch.setattr(RequestHeader, "OPTIONAL_FIELDS", OptionalFields(Versions.parse("2+")))
+    pairing = Pairing[str](sample_messages.registry)
+    assert not pairing.has_ids
+    pairing.wait(1, b"\x00" + bytes(range(7)), "first")
+    assert pairing.answer(1, response(5)) == "first"
 
 
 def test_a_limit_counts_only_requests_that_wait() -> None:
