@@ -35,8 +35,7 @@ _TYPE_NAMES: Final = {
     "z": "binary",
     **{f"ts{letter}:UTC": f"timestamp[{unit}, UTC]" for letter, unit in zip("smun", _UNITS, strict=True)},
     **{f"tD{letter}": f"duration[{unit}]" for letter, unit in zip("smun", _UNITS, strict=True)},
-}
-_OTHER_TYPE_NAMES: Final = {
+    # types of columns that users pass in
     "n": "null",
     "e": "halffloat",
     "U": "large_string",
@@ -58,7 +57,7 @@ def type_name(format: str) -> str:
     if kind == "d":
         digits = width.split(",")
         return f"decimal{digits[2] if len(digits) > 2 else 128}({', '.join(digits[:2])})"
-    return (_TYPE_NAMES | _OTHER_TYPE_NAMES).get(format, format)
+    return _TYPE_NAMES.get(format, format)
 
 
 class Column:
@@ -236,6 +235,6 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     else:
         # The type differs between versions, so the caller raises SchemaError.
         format = str(type)
-    if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
+    if not format:
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -30,8 +30,6 @@ from tagwire.wire.families import IntegerType
 __all__ = ["NULL", "OPEN", "Opened", "SpanKind", "SpanRecorder", "SpanRow", "Spans", "kinds_of"]
 
 _ROW: Final = Struct("=qqiiii")
-_PLACE: Final = Struct("=qq")
-_AFTER: Final = Struct("=28xi")
 NULL: Final = -1
 """The value of `SpanRow.value` that means null."""
 OPEN: Final = -1
@@ -195,12 +193,12 @@ class Spans:
 
     def after(self, row: int) -> int:
         """Return the number of the first row after this span and everything in it."""
-        after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
+        after = self.numbers(row)[5]
         return len(self) if after == OPEN else after
 
     def end(self, row: int) -> int:
-        offset, length = _PLACE.unpack_from(self.rows, row * _ROW.size)
-        return int(offset + length)
+        offset, length, *_ = self.numbers(row)
+        return offset + length
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":

@@ -53,10 +53,12 @@ def error_register(registry: Registry) -> type[Register] | None:
     return next((cls for cls in map(registry.attribute, names) if hasattr(cls, "is_retriable")), None)
 
 
-def errors_in(message: Struct, register: type[Register]) -> Iterator[ErrorFound]:
-    """Yield the nonzero error codes in a message and its nested structs, in field order."""
-    names = {path.rpartition(".")[2] for path in register.named_fields()}
-    return _walk(message, register, names, "")
+def errors_in(message: Struct, registry: Registry) -> tuple[ErrorFound, ...]:
+    """Return the nonzero error codes in a message and its nested structs, in field order."""
+    register = error_register(registry)
+    if register is None:
+        return ()
+    return tuple(_walk(message, register, {path.rpartition(".")[2] for path in register.named_fields()}, ""))
 
 
 def _walk(struct: Struct, register: type[Register], names: set[str], path: str) -> Iterator[ErrorFound]:

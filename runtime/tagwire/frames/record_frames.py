@@ -71,19 +71,23 @@ def encode_prefixed(message: Message, version: int) -> bytes:
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
     """Decode a message that is preceded by its version (see `Registry.decode_prefixed`). `Frame.header` is None."""
-    data = held(data) if options.get("views") else as_bytes(data)
-    prefix, start = _prefix(_VALUE, data, options)
+    data, prefix, start = _opened(_VALUE, data, options)
     version = prefix["version"]
     if version > cls.VERSIONS.highest and not options.get("strict", True):
         version = cls.VERSIONS.highest  # newer versions only add fields at the end, and these are ignored
-    return Frame(None, read_rest(cls, data, version, start, **options), version)
+    return _frame_of(cls, data, version, start, options)
 
 
-def _prefix(layout: Layout, data: Any, options: DecodeOptions) -> tuple[dict[str, Any], int]:
-    """Return the fields of the prefix at the start of `data`, and the offset at which the body begins."""
+def _opened(layout: Layout, data: Any, options: DecodeOptions) -> tuple[Any, dict[str, Any], int]:
+    """Return the data to decode, the fields of the prefix at its start, and the offset at which the body begins."""
+    data = held(data) if options.get("views") else as_bytes(data)
     strict, limits = options.get("strict", True), options.get("limits", DEFAULT_LIMITS)
     reader = LayoutReader(layout, data, strict=strict, limits=limits)
-    return reader.message(whole=False), reader.pos
+    return data, reader.message(whole=False), reader.pos
+
+
+def _frame_of(cls: type[Message], data: Any, version: int, start: int, options: DecodeOptions) -> Frame:
+    return Frame(None, read_rest(cls, data, version, start, **options), version)
 
 
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
@@ -94,16 +98,15 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
     has message None and version -1. Raises DecodeError for invalid bytes and for None in a log without tombstones,
     UnsupportedVersionError for an unknown version, and TagwireError for an unknown log or a `key` of another log.
     """
-    record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:
-        return record.metadata()
+        return _decode_named(registry, "metadata", data, log, options)
     if log not in COORDINATOR_LOGS:
         from tagwire.text_format import near, shown
 
         logs = [*COORDINATOR_LOGS, *METADATA_LOGS]
         raise TagwireError(f"log: expected one of {', '.join(map(repr, logs))}, got {shown(log)}{near(log, logs)}")
     if key is None:
-        return record.key()
+        return _decode_named(registry, "coordinator-key", data, log, options)
     if isinstance(key, bytes | bytearray | memoryview):
         key = decode_record(registry, key, log, None, {**options, "views": False}).message
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
@@ -112,53 +115,25 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
         raise TagwireError(f"key: expected a key of the {log!r} log as a message or bytes, got {shown(key)}")
     if data is None:
         return Frame(None, None, NO_VERSION)
-    return record.value(key)
+    data, prefix, start = _opened(_VALUE, data, options)
+    return _frame_of(registry.find("coordinator-value", key.API_KEY, log), data, prefix["version"], start, options)
 
 
-class _Record:
-    def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
-        self.registry = registry
-        self.data = data if data is None else held(data) if options.get("views") else as_bytes(data)
-        self.log = log
-        self.options = options
+def _decode_named(registry: Registry, kind: str, data: Any, log: str, options: DecodeOptions) -> Frame:
+    """Decode a record whose prefix names its type: a "coordinator-key", or a "metadata" record."""
+    from tagwire.frames.message_index import UnknownMessageError
 
-    def key(self) -> Frame:
-        frame, start = self.read(_KEY)
-        cls = self.known("coordinator-key", frame["record_type"], "record_type", 0)
-        return self.body(cls, KEY_VERSION, start)
-
-    def value(self, key: Message) -> Frame:
-        frame, start = self.read(_VALUE)
-        assert key.API_KEY is not None
-        return self.body(self.registry.find("coordinator-value", key.API_KEY, self.log), frame["version"], start)
-
-    def metadata(self) -> Frame:
-        frame, start = self.read(_METADATA)
-        if frame["frame_version"] != FRAME_VERSION:
-            raise unreadable(_METADATA.name, None, "frame_version", 0, str(frame["frame_version"]), str(FRAME_VERSION))
-        cls = self.known("metadata", frame["api_key"], "api_key", 1)
-        return self.body(cls, frame["version"], start)
-
-    def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
-        """Read the record's prefix. Return the prefix's fields, and the offset at which the body begins."""
-        if self.data is None:
-            raise unreadable(
-                layout.name, None, "", 0, "null", "bytes (only the value of a coordinator record can be null)"
-            )
-        return _prefix(layout, as_bytes(self.data), self.options)
-
-    def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
-        """Return the message class for a record type or API key. Raises DecodeError if it is unknown in `self.log`."""
-        from tagwire.frames.message_index import UnknownMessageError
-
-        try:
-            return self.registry.find(kind, api_key, self.log)
-        except UnknownMessageError:
-            layout = _KEY if kind == "coordinator-key" else _METADATA
-            keys = self.registry.keys(kind, self.log)
-            raise unreadable(
-                layout.name, None, path, offset, f"{api_key}", f"a record type of the {self.log!r} log ({keys})"
-            ) from None
-
-    def body(self, cls: type[Message], version: int, start: int) -> Frame:
-        return Frame(None, read_rest(cls, self.data, version, start, **self.options), version)
+    layout, path, offset = (_KEY, "record_type", 0) if kind == "coordinator-key" else (_METADATA, "api_key", 1)
+    if data is None:
+        expected = "bytes (only the value of a coordinator record can be null)"
+        raise unreadable(layout.name, None, "", 0, "null", expected)
+    data, prefix, start = _opened(layout, data, options)
+    frame_version = prefix.get("frame_version", FRAME_VERSION)
+    if frame_version != FRAME_VERSION:
+        raise unreadable(layout.name, None, "frame_version", 0, str(frame_version), str(FRAME_VERSION))
+    try:
+        cls = registry.find(kind, prefix[path], log)
+    except UnknownMessageError:
+        expected = f"a record type of the {log!r} log ({registry.keys(kind, log)})"
+        raise unreadable(layout.name, None, path, offset, str(prefix[path]), expected) from None
+    return _frame_of(cls, data, prefix.get("version", KEY_VERSION), start, options)

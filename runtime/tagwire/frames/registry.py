@@ -307,11 +307,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         An unknown code from a newer peer becomes a new enum member (`Register.of`). The result is empty if the
         package has no enum of error codes.
         """
-        from tagwire.frames.error_codes import error_register, errors_in
+        from tagwire.frames.error_codes import errors_in
 
         check_kind(message, None, "response")
-        register = error_register(self)
-        return () if register is None else tuple(errors_in(message, register))
+        return errors_in(message, self)
 
     def encode_record(self, message: Message, version: int) -> bytes:
         """Encode a record with the prefix that its log requires: see `tagwire.frames.record_frames`."""

@@ -17,7 +17,7 @@ from tagwire.wire.wire_type import Deviation, Unfit
 # Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Self
+    from typing import Any, Self
 
     from tagwire.wire.wire_type import WireType
 
@@ -161,9 +161,8 @@ class EnumType(IntegerType):
     def label(self) -> str:
         return f"{self.name} {self.enum.__name__}"
 
-    samples: ClassVar[Any] = property(lambda self: self._samples())
-
-    def _samples(self) -> tuple[Any, ...]:
+    @property
+    def samples(self) -> tuple[Any, ...]:  # type: ignore[override]
         members = [member for member in self.enum if member != 0] + [member for member in self.enum if member == 0]
         others = [] if self.is_closed else [self.members[number] for number in (1, self.high, self.low)]
         return (*members, *others)
