@@ -15,10 +15,12 @@ import pytest
 from build_package import build_package
 from change_specs import field, read, spec
 from coded_ways import check_bytes, check_drawn, check_json
+from hypothesis import strategies as st
 
 import tagwire
 from tagwire import arrow
 from tagwire.message.engines import native_obstacle
+from tagwire.testing.strategies import BY_FAMILY
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.wire_type import Deviation, Unfit, WireType
 from tagwire_generator.editing.spec_edit import format_spec
@@ -60,11 +62,6 @@ class FixedType(WireType):
     def holds(self, value: object) -> bool:
         return isinstance(value, bytes) and len(value) == self.width
 
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.binary(min_size=self.width, max_size=self.width)
-
 
 class DigitsType(WireType):
     """A type for ints of any size, written as a length and decimal digits. It has no Arrow columns or spec defaults."""
@@ -90,11 +87,6 @@ class DigitsType(WireType):
     def from_json(self, value: Any) -> int:
         self.raw_of(value)
         return int(value)
-
-    def strategy(self) -> Any:
-        from hypothesis import strategies
-
-        return strategies.integers(0, 10**30)
 
 
 FIXED = FixedType("fixed16", "16s", 16)
@@ -149,8 +141,12 @@ CASES = list(BYTES)
 @pytest.fixture(scope="module", autouse=True)
 def rows() -> Iterator[None]:
     WIRE_TYPES.update({"fixed16": FIXED, "digits": DIGITS})
+    BY_FAMILY.update(
+        fixed=lambda wire: st.binary(min_size=wire.width, max_size=wire.width),
+        digits=lambda wire: st.integers(0, 10**30),
+    )
     yield
-    del WIRE_TYPES["fixed16"], WIRE_TYPES["digits"]
+    del WIRE_TYPES["fixed16"], WIRE_TYPES["digits"], BY_FAMILY["fixed"], BY_FAMILY["digits"]
 
 
 @pytest.fixture(scope="module")

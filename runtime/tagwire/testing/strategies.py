@@ -80,7 +80,7 @@ def _present(type: Type, unknown_tags: bool) -> Strategy:
     return _struct(type.struct, unknown_tags)
 
 
-_BY_FAMILY: Final[dict[str, Callable[[WireType], Strategy]]] = {
+BY_FAMILY: Final[dict[str, Callable[[WireType], Strategy]]] = {
     "binary": lambda wire: st.binary(max_size=24),
     "boolean": lambda wire: st.booleans(),
     "fixed bytes": lambda wire: st.binary(min_size=wire.width, max_size=wire.width),
@@ -89,6 +89,7 @@ _BY_FAMILY: Final[dict[str, Callable[[WireType], Strategy]]] = {
     "text": lambda wire: st.text(st.characters(codec="utf-8"), max_size=24),  # `codec` excludes surrogates
     "uuid": lambda wire: st.uuids(),
 }
+"""Maps each family of wire types to a function that makes the strategy of a type."""
 
 
 def _primitive(wire: WireType) -> Strategy:
@@ -97,7 +98,7 @@ def _primitive(wire: WireType) -> Strategy:
         if wire.width:
             most = min(most, (1 << 8 * wire.width - 1) - 1)
         return st.integers(-most, most).map(wire.bytes_of)
-    some = _BY_FAMILY[wire.family](wire)
+    some = BY_FAMILY[wire.family](wire)
     if not isinstance(wire, EnumType):
         return some
     members = st.sampled_from(list(wire.enum))
