@@ -63,6 +63,22 @@ class FormatName(click.types.StringParamType):
         return [CompletionItem(name) for name in names if name.startswith(incomplete.lower())]
 
 
+def record_format_option(parameter: str, help_text: str, **more: Any) -> Callable[[F], F]:
+    """Add the option `--record-format` (or `--format`), whose value becomes this parameter of the command."""
+    format_name = FormatName(is_read=True)
+    names = ("--record-format", "--format", parameter)
+    return click.option(*names, metavar="NAME", type=format_name, help=help_text, **more)
+
+
+records_option = click.option(
+    "--records",
+    metavar="NAME",
+    type=FormatName(is_read=True),
+    help="The format of records in messages; default: the spec's.",
+)
+"""Adds the option `--records`, the format of the records in messages."""
+
+
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
     """Return the record formats to accept. `name` is the value of `--format`, and `only` that of `--only-format`.
 
@@ -90,16 +106,8 @@ def format_option(function: F) -> F:
         strict = not options.get("is_lenient", False)
         return function(*args, format=formats_of(format, only=only_format, strict=strict), **options)
 
-    add = click.option(
-        "--record-format",
-        "--format",
-        "format",
-        default="auto",
-        show_default=True,
-        metavar="NAME",
-        type=FormatName(is_read=True),
-        help="Assume this format for batches with its magic byte; detect all other formats.",
-    )
+    text = "Assume this format for batches with its magic byte; detect all other formats."
+    add = record_format_option("format", text, default="auto", show_default=True)
     return cast(F, only_format_option(add(called)))
 
 

@@ -143,13 +143,16 @@ capture_options = option_group(
 """Adds the options `--capture` (parameter `is_capture`), `--where` (parsed by `frame_test`) and `--port`."""
 
 
-def check_capture_options() -> None:
-    """Raise click.UsageError if the running command got options that contradict `--capture`, or that need it."""
+def check_frame_options() -> None:
+    """Raise click.UsageError if the running command got options about frames or captures that contradict each other."""
     given = click.get_current_context().params
-    if given["is_capture"] and (given["kind"] is not None or given["requests_file"] is not None or given["is_hex"]):
+    is_capture, kind, requests_file = given.get("is_capture"), given["kind"], given["requests_file"]
+    if is_capture and (kind is not None or requests_file is not None or given["is_hex"]):
         raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
-    if given["where"] is not None and not given["is_capture"]:
+    if given.get("where") is not None and not is_capture:
         raise click.UsageError("--where needs --capture.")
+    if requests_file is not None and kind != "response":
+        raise click.UsageError("--requests needs --frames response.")
 
 
 requests_option = click.option(

@@ -9,7 +9,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import (
     capture_options,
-    check_capture_options,
+    check_frame_options,
     frames_option,
     limit_option,
     limits_of,
@@ -20,8 +20,8 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
 from tagwire_cli.input.files import InputError, one_file, read_bytes
-from tagwire_cli.input.frame_stream import ResponseApis, at, frames, hex_lines
-from tagwire_cli.input.message_arguments import message_of, response_of
+from tagwire_cli.input.frame_stream import at, frames, hex_lines, response_apis
+from tagwire_cli.input.message_arguments import message_of
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
 
@@ -97,29 +97,22 @@ def command(
     """
     how = frame_json.JsonOptions(style, not lenient, limits_of(limits), None if as_lines else 2)
     registry = find_registry(package)
-    check_capture_options()
+    check_frame_options()
     if is_capture:
         from tagwire_cli.input.captures import chosen_frames
 
         captured = chosen_frames(one_file(args), registry, where, port)
-        parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
-        if not _print_all(parts, how.indent, keep_going=keep_going):
-            raise click.exceptions.Exit(1)
-        return
-    if kind is None:
-        if requests_file is not None:
-            raise click.UsageError("--requests needs --frames response.")
+        parts: Iterator[_Part] = (
+            (f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured
+        )
+    elif kind is not None:
+        parts = _stream(registry, args, kind, requests_file, how, is_hex=is_hex)
+    else:
         if keep_going:
             raise click.UsageError("--keep-going needs --frames or --capture.")
         _decode_messages(registry, args, how, is_hex=is_hex, as_lines=as_lines)
         return
-    if requests_file is not None and kind != "response":
-        raise click.UsageError("--requests needs --frames response.")
-    api_of = None if requests_file is None else ResponseApis(registry, requests_file, how.limits, is_hex=is_hex)
-    decoder, files = _decoder(registry, args, kind, api_of, how)
-    positioned = frames(one_file(files), how.limits, is_hex=is_hex)
-    positioned = positioned if api_of is None else api_of.checked(positioned)
-    if not _print_all(_with_decoder(positioned, decoder), how.indent, keep_going=keep_going):
+    if not _print_all(parts, how.indent, keep_going=keep_going):
         raise click.exceptions.Exit(1)
 
 
@@ -154,26 +147,27 @@ def _decode_messages(
     write_json_text(text)
 
 
-def _decoder(
+def _stream(
     registry: "Registry",
     args: Sequence[str],
     kind: str,
-    api_of: ResponseApis | None,
+    requests_file: str | None,
     how: frame_json.JsonOptions,
-) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """Return a decoder for this kind of frame, and the arguments that it doesn't use (FILE, if the user gave it)."""
+    *,
+    is_hex: bool,
+) -> "Iterator[_Part]":
+    """Return each frame of a stream, with the decoder for this kind of frame."""
     if kind == "message":
         message, version, files = message_of(registry, args)
-        return frame_json.message_decoder(message, version, how), files
+        found = frames(one_file(files), how.limits, is_hex=is_hex)
+        return _with_decoder(found, frame_json.message_decoder(message, version, how))
     require_headers(registry)
     if kind == "request":
-        return frame_json.request_decoder(registry, how), args
-    if api_of is not None:
-        return frame_json.response_decoder(registry, api_of, how), args
-    message, version, files = response_of(registry, args, "API VERSION, or --requests FILE")
-    api_key = message.API_KEY
-    assert api_key is not None, "a response has an API key"
-    return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files
+        found = frames(one_file(args), how.limits, is_hex=is_hex)
+        return _with_decoder(found, frame_json.request_decoder(registry, how))
+    apis, files = response_apis(registry, args, requests_file, how.limits, is_hex=is_hex)
+    found = apis.checked(frames(one_file(files), how.limits, is_hex=is_hex))
+    return _with_decoder(found, frame_json.response_decoder(registry, apis, how))
 
 
 def _with_decoder(positioned: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder") -> "Iterator[_Part]":

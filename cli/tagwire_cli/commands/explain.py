@@ -9,7 +9,7 @@ import click
 
 from tagwire.captures import capture_kind
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
+from tagwire_cli.arguments.logs import formats_of, only_format_option, record_format_option, records_option
 from tagwire_cli.arguments.options import (
     capture_options,
     frames_option,
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from tagwire_cli.explaining.explained import Explained
     from tagwire_cli.explaining.units import ExplainSettings
 
+    _Units = tuple[bool, Iterator[Explained], Sequence[str]]
+    """Whether there may be several units, the explanation of each unit, and the arguments that name the file."""
+
 
 _MOST_ROWS = 1000
 """The maximum number of rows shown for each message on a terminal, unless the option `--all` is given."""
@@ -42,20 +45,10 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 )
 @click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
 @click.option("--response", is_flag=True, help="The input is a response to a request of API VERSION.")
-@click.option(
-    "--record-format",
-    "--format",
-    "format_name",
-    metavar="NAME",
-    type=FormatName(is_read=True),
-    help="The input is record batches. NAME is auto, or the format to assume for its magic byte.",
+@record_format_option(
+    "format_name", "The input is record batches. NAME is auto, or the format to assume for its magic byte."
 )
-@click.option(
-    "--records",
-    metavar="NAME",
-    type=FormatName(is_read=True),
-    help="The format of records in messages; default: the spec's.",
-)
+@records_option
 @click.option("--no-records", is_flag=True, help="Show records in messages as bytes.")
 @only_format_option
 @click.option("--guess", is_flag=True, help="Guess what the input is.")
@@ -115,43 +108,14 @@ def command(args: Sequence[str], **options: Any) -> None:
       tagwire explain --frames --guess --only 1-3 stream.bin
       tagwire explain --request --html frame.bin > frame.html
     """
-    from tagwire_cli.explaining.input import detect, is_unnamed
-    from tagwire_cli.explaining.units import ExplainSettings, Input, explain_detected, explain_units, explainer_of
-    from tagwire_cli.input.filters import frame_test
+    from tagwire_cli.explaining.input import is_unnamed
 
     _reject_both(options)
     kind = _kind(options)
-    registry = find_registry(options["package"])
-    has_sizes = options["kind"] is not None
-    is_detected = kind == "message" and not has_sizes and is_unnamed(args)
-    settings = ExplainSettings(
-        registry,
-        "guess" if is_detected else kind,
-        () if is_detected else args,
-        formats_of(options["format_name"], only=options["only_format"]),
-        options["records"],
-        opens_records=not options["no_records"],
-        strict=not options["lenient"],
-        limits=limits_of(options["limits"]),
-        where=None if options["where"] is None else frame_test(registry, options["where"]),
-    )
-    encoding = "hex" if options["is_hex"] else options["encoding"]
-    if is_detected:
-        found, files = detect(registry, args, encoding), args
-        is_many, units = explain_detected(settings, found, options["only"], options["port"])
-    else:
-        explainer, files = explainer_of(settings)
-        encoding = encoding or ("auto" if kind == "guess" else "binary")
-        data, encoding = read_pasted(files, encoding)
-        file = _file(files) or "-"
-        if not data.strip():
-            if kind != "message":
-                raise InputError("the input is empty; give a file, hex, or bytes on standard input")
-            note_empty(file)
-        if encoding == "binary" and (has_sizes or kind in ("request", "format")) and capture_kind(data):
-            raise InputError(input_hint(data, file))
-        given = Input(data, file, encoding, has_sizes, options["only"], options["port"])
-        is_many, units = explain_units(settings, explainer, given)
+    is_detected = kind == "message" and options["kind"] is None and is_unnamed(args)
+    settings = _settings("guess" if is_detected else kind, () if is_detected else args, options)
+    options["encoding"] = "hex" if options["is_hex"] else options["encoding"]
+    is_many, units, files = _detected(settings, args, options) if is_detected else _named(settings, options)
     if options["as_json"]:
         failures = _write_json(units, settings, is_many=is_many)
     elif options["as_html"]:
@@ -163,6 +127,50 @@ def command(args: Sequence[str], **options: Any) -> None:
         say_error(each)
     if failures:
         raise click.exceptions.Exit(1)
+
+
+def _settings(kind: str, args: Sequence[str], options: dict[str, Any]) -> "ExplainSettings":
+    from tagwire_cli.explaining.units import ExplainSettings
+    from tagwire_cli.input.filters import frame_test
+
+    registry = find_registry(options["package"])
+    return ExplainSettings(
+        registry,
+        kind,
+        args,
+        formats_of(options["format_name"], only=options["only_format"]),
+        options["records"],
+        opens_records=not options["no_records"],
+        strict=not options["lenient"],
+        limits=limits_of(options["limits"]),
+        where=None if options["where"] is None else frame_test(registry, options["where"]),
+    )
+
+
+def _detected(settings: "ExplainSettings", args: Sequence[str], options: dict[str, Any]) -> "_Units":
+    from tagwire_cli.explaining.input import detect
+    from tagwire_cli.explaining.units import explain_detected
+
+    found = detect(settings.registry, args, options["encoding"])
+    return *explain_detected(settings, found, options["only"], options["port"]), args
+
+
+def _named(settings: "ExplainSettings", options: dict[str, Any]) -> "_Units":
+    """Explain input whose kind the arguments or options name."""
+    from tagwire_cli.explaining.units import Input, explain_units, explainer_of
+
+    kind, has_sizes = settings.kind, options["kind"] is not None
+    explainer, files = explainer_of(settings)
+    data, encoding = read_pasted(files, options["encoding"] or ("auto" if kind == "guess" else "binary"))
+    file = _file(files) or "-"
+    if not data.strip():
+        if kind != "message":
+            raise InputError("the input is empty; give a file, hex, or bytes on standard input")
+        note_empty(file)
+    if encoding == "binary" and (has_sizes or kind in ("request", "format")) and capture_kind(data):
+        raise InputError(input_hint(data, file))
+    given = Input(data, file, encoding, has_sizes, options["only"], options["port"])
+    return *explain_units(settings, explainer, given), files
 
 
 def _kind(options: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from tagwire.text_format import a_kind, shown
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import (
     capture_options,
-    check_capture_options,
+    check_frame_options,
     file_option,
     frames_option,
     json_lines_option,
@@ -30,7 +30,7 @@ from tagwire_cli.arguments.packages import find_message, find_registry, find_res
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.encodings import file_hint, input_hint
 from tagwire_cli.input.files import InputError, read_bytes
-from tagwire_cli.input.frame_stream import ResponseApis, at, frames
+from tagwire_cli.input.frame_stream import PairedApis, at, frames
 from tagwire_cli.input.json_values import json_of
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line, write_line
@@ -117,7 +117,7 @@ def get(
       tagwire get --frames response --requests sent.bin Metadata 'brokers[].host' < received.bin
       tagwire get --capture --file frames.jsonl.gz --where 'version=12-' MetadataResponse 'brokers[].host'
     """
-    check_capture_options()
+    check_frame_options()
     registry = find_registry(given.package)
     given = given._replace(kind="capture") if is_capture else given
     make, rest = _source(registry, args, given)
@@ -172,6 +172,7 @@ def set_(args: Sequence[str], given: _SelectionInput) -> None:
       tagwire set --frames request Metadata header.client_id=other < sent.bin > other.bin
       tagwire set FetchRequest 15 'cluster_id:=null' --hex < fetch.txt
     """
+    check_frame_options()
     if not given.is_hex:
         reject_terminal()
     make, rest = _source(find_registry(given.package), args, given)
@@ -241,7 +242,7 @@ class _Selected(NamedTuple):
     selection: "Selection | RequestSelection | ResponseSelection"
     version_of: Callable[[bytes], int | None]
     given: _SelectionInput
-    api_of: ResponseApis | None = None
+    api_of: PairedApis | None = None
 
     def parts(self) -> "Iterator[Part]":
         """Yield each frame of the input as a `Part`. If the input has no frames, yield it as a single `Part`."""
@@ -328,8 +329,6 @@ def _source_of_kind(
     registry: "Registry", args: Sequence[str], given: _SelectionInput
 ) -> "tuple[Callable[[tuple[str, ...]], _Selected], Sequence[str]]":
     kind = given.kind
-    if given.requests_file is not None and kind != "response":
-        raise click.UsageError("--requests needs --frames response.")
     if kind in (None, "message"):
         message, version, rest = message_of(registry, args)
         return lambda paths: _Selected(select(message, *paths), lambda _: version, given), rest
@@ -352,7 +351,7 @@ def _source_of_kind(
         return lambda paths: _Selected(registry.select_response(response, *paths), lambda _: version, given), rest
     name, rest = _first(args, "API")
     response = find_response(registry, name)
-    api_of = ResponseApis(registry, given.requests_file, given.limits, is_hex=given.is_hex)
+    api_of = PairedApis(registry, given.requests_file, given.limits, is_hex=given.is_hex)
 
     def version_of(data: bytes) -> int | None:
         api_key, version = api_of(data)

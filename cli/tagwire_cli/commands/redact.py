@@ -9,12 +9,18 @@ import click
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import frames_option, package_option, port_option, requests_option
+from tagwire_cli.arguments.options import (
+    check_frame_options,
+    frames_option,
+    package_option,
+    port_option,
+    requests_option,
+)
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.input.files import one_file
-from tagwire_cli.input.frame_stream import ResponseApis, at, frames
-from tagwire_cli.input.message_arguments import message_of, response_of
+from tagwire_cli.input.frame_stream import at, frames, response_apis
+from tagwire_cli.input.message_arguments import message_of
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line
 
@@ -69,18 +75,15 @@ def command(
 
     registry = find_registry(package)
     redaction = Redaction(registry, same_length=same_length)
-    if kind is None and (requests_file is not None or is_hex):
-        raise click.UsageError("--requests and --hex need --frames.")
-    if kind is None:
-        parts = _capture(redaction, registry, one_file(args), port)
-    else:
+    check_frame_options()
+    if kind is not None:
         if not is_hex:
             reject_terminal()
-        responses = (
-            None if requests_file is None else ResponseApis(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
-        )
-        redact, files = _redactor(registry, redaction, kind, args, responses)
-        parts = _stream(redact, one_file(files), responses, is_hex=is_hex)
+        parts = _stream(redaction, registry, args, kind, requests_file, is_hex=is_hex)
+    elif is_hex:
+        raise click.UsageError("--hex needs --frames.")
+    else:
+        parts = _capture(redaction, registry, one_file(args), port)
     failed = 0
     for position, data, redact, write in parts:
         try:
@@ -147,40 +150,36 @@ def _write_row(frame: "CapturedFrame", data: bytes) -> None:
     write_json_line({**row, "hex": data.hex()})
 
 
-def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":
+def _stream(
+    redaction: "Redaction",
+    registry: "Registry",
+    args: Sequence[str],
+    kind: str,
+    requests_file: str | None,
+    *,
+    is_hex: bool,
+) -> "Iterator[Part]":
     """Yield each frame of a stream, with a function that redacts it and a function that writes it."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame
         write_bytes(data.hex().encode() + b"\n" if is_hex else data)
 
-    positioned = frames(file, DEFAULT_LIMITS, is_hex=is_hex)
-    for position, frame in positioned if responses is None else responses.checked(positioned):
-        yield position, frame, redact, write
-
-
-def _redactor(
-    registry: "Registry",
-    redaction: "Redaction",
-    kind: str,
-    args: Sequence[str],
-    responses: ResponseApis | None,
-) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts this kind of frame, and the arguments that it doesn't use (FILE, if given)."""
+    redact: Redact
     if kind == "message":
-        message, version, files = message_of(registry, args)
-        return lambda data: redaction.message(message, data, version), files
-    require_headers(registry)
-    if kind == "request":
-        return redaction.request, args
-    if responses is not None:
+        message, version, args = message_of(registry, args)
+        redact = partial(redaction.message, message, version=version)
+    elif kind == "request":
+        require_headers(registry)
+        redact = redaction.request
+    else:
+        require_headers(registry)
+        apis, args = response_apis(registry, args, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
 
-        def paired(frame: bytes) -> bytes:
-            api = responses(frame)
-            return _response(redaction, api, responses.rivals(frame, api), frame)
+        def redact(frame: bytes) -> bytes:
+            api = apis(frame)
+            return _response(redaction, api, apis.rivals(frame, api), frame)
 
-        return paired, args
-    response, version, files = response_of(registry, args)
-    api_key = response.API_KEY
-    assert api_key is not None, "a response has an API key"
-    return lambda data: redaction.response(data, api_key, version), files
+    positioned = frames(one_file(args), DEFAULT_LIMITS, is_hex=is_hex)
+    for position, frame in apis.checked(positioned) if kind == "response" else positioned:
+        yield position, frame, redact, write

@@ -6,7 +6,7 @@ manager `at` adds the number of the frame or line to error messages.
 
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,6 +16,7 @@ from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.text_format import count
 from tagwire_cli.input.files import InputError, from_hex, note_empty, open_input, read_bytes
+from tagwire_cli.input.message_arguments import response_of
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -89,7 +90,37 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """A callable that finds the API key and version of a response, from the request with the same correlation ID."""
+    """A callable that finds the API key and version of a response. In this class, they are always the same."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+        """Return the responses, after a check that the API of each can be found."""
+        return positioned
+
+    def __call__(self, data: bytes) -> Api:
+        """Return the API key and version of the request that a response answers."""
+        return self._api
+
+    def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
+        """Return the APIs of the other requests that have the same correlation ID as this response."""
+        return ()
+
+
+def response_apis(
+    registry: "Registry", args: Sequence[str], requests_file: str | None, limits: "Limits", *, is_hex: bool
+) -> tuple[ResponseApis, Sequence[str]]:
+    """Return the APIs of responses, from `--requests` or from the arguments API VERSION, and all further arguments."""
+    if requests_file is not None:
+        return PairedApis(registry, requests_file, limits, is_hex=is_hex), args
+    response, version, files = response_of(registry, args, "API VERSION, or --requests FILE")
+    assert response.API_KEY is not None, "a response has an API key"
+    return ResponseApis((response.API_KEY, version)), files
+
+
+class PairedApis(ResponseApis):
+    """Finds the API key and version of each response from the request with the same correlation ID."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
@@ -126,7 +157,6 @@ class ResponseApis:
         return iter(responses)
 
     def __call__(self, data: bytes) -> Api:
-        """Return the API key and version of the request that a response answers."""
         found = self._pairing.answer(None, data) if len(data) >= 4 else None
         if data[:4] in self._ambiguous:
             raise TagwireError(self._ambiguous[data[:4]])
@@ -135,7 +165,6 @@ class ResponseApis:
         return found
 
     def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
-        """Return the APIs of the other requests that have the same correlation ID as this response."""
         return tuple({*self._apis[data[:4]]} - {api})
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
+from tagwire_cli.arguments.logs import formats_of, only_format_option, record_format_option, records_option
 from tagwire_cli.arguments.options import (
     frames_option,
     limit_option,
@@ -26,20 +26,8 @@ from tagwire_cli.paths import InputPath
 @click.option("--follow", "follows", is_flag=True, help="Keep reading as the input grows, and stay on the last entry.")
 @frames_option(("request", "response"))
 @port_option
-@click.option(
-    "--record-format",
-    "--format",
-    "format_name",
-    metavar="NAME",
-    type=FormatName(is_read=True),
-    help="The input is a log. NAME is auto, or the format to assume for its magic byte.",
-)
-@click.option(
-    "--records",
-    metavar="NAME",
-    type=FormatName(is_read=True),
-    help="The format of records in messages; default: the spec's.",
-)
+@record_format_option("format_name", "The input is a log. NAME is auto, or the format to assume for its magic byte.")
+@records_option
 @only_format_option
 @click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts.")
 @show_sensitive_option
