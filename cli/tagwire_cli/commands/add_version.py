@@ -11,7 +11,7 @@ from tagwire.text_format import suggestion, whole_number
 from tagwire_cli.arguments.options import option_group
 from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say, say_patch
-from tagwire_cli.paths import is_file, is_folder
+from tagwire_cli.paths import UnreadableFileError, is_file, is_folder
 
 if TYPE_CHECKING:
     from tagwire_generator.editing.next_version import NewField, NextVersion
@@ -159,7 +159,7 @@ def _path(settings: "Settings", message: str) -> Path:
     if is_file(message):
         return path
     if path.suffix == ".json" or is_folder(message) or len(path.parts) > 1:
-        raise click.BadParameter(f"{message} is not a file; give a message name or a spec file.", param_hint="MESSAGE")
+        raise UnreadableFileError.of(message)
     folders = dict.fromkeys(spec_set.specs for spec_set in settings.sets if spec_set.specs.is_dir())
     files = [each.path for folder in folders for each in find_specs(folder)]
     found = [Path(os.path.relpath(each)) for each in files if each.stem == message]

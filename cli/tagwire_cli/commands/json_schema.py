@@ -15,38 +15,14 @@ _FILES: Final = {
 }
 """The package and file name of the JSON Schema for each kind of file that people write by hand."""
 
-SCHEMAS: Final = {
-    "validate": "validate",
-    "breaking": "breaking",
-    "messages": "messages",
-    "show": "show",
-    "diff": "diff",
-    "decode": "decode",
-    "get": "get",
-    "explain": "explain",
-    "log dump": "log-dump",
-    "log stat": "log-stat",
-    "log verify": "log-verify",
-    "log state": "log-state",
-    "log salvage": "log-salvage",
-    "log compact": "log-compact",
-    "log convert": "log-convert",
-    "whatif": "whatif",
-    "mock serve": "mock-serve",
-    "record": "record",
-    "replay": "replay",
-    "compare": "compare",
-    "lint": "lint",
-    "export": "export",
-    "collide": "collide",
-    "spark convert": "log-convert",
-    "spark compact": "log-compact",
-    "spark whatif": "whatif",
-    "spark export": "spark-export",
-    "spark import": "spark-import",
-    "spark audit": "spark-audit",
-}
-"""Maps each command whose output has a JSON Schema to the schema's file name in `json_schemas/`."""
+_FOLDER: Final = files("tagwire_cli") / "json_schemas"
+_SHARED: Final = {"spark convert": "log-convert", "spark compact": "log-compact", "spark whatif": "whatif"}
+
+
+def schemas_by_command() -> dict[str, str]:
+    """Map each command whose output has a JSON Schema to the schema's file name, without `.json`."""
+    names = [each.name.removesuffix(".json") for each in _FOLDER.iterdir()]
+    return dict(sorted([*((name.replace("-", " "), name) for name in names), *_SHARED.items()]))
 
 
 @click.command("json-schema")
@@ -68,18 +44,17 @@ def command(names: Sequence[str]) -> None:
       tagwire json-schema log verify > log-verify.json
       tagwire json-schema spec > spec.schema.json
     """
-    name = " ".join(names)
+    name, schemas = " ".join(names), schemas_by_command()
     if not names:
-        say("\n".join(SCHEMAS), lines=True)
+        say("\n".join(schemas), lines=True)
     elif name in _FILES:
         package, file = _FILES[name]
         write_bytes((files(package) / file).read_bytes())
-    elif name in SCHEMAS:
-        folder = files("tagwire_cli") / "json_schemas"
-        write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
+    elif name in schemas:
+        write_bytes((_FOLDER / f"{schemas[name]}.json").read_bytes())
     else:
         raise click.BadParameter(
-            f"{name!r} has no JSON Schema; commands with one: {', '.join(SCHEMAS)}; "
+            f"{name!r} has no JSON Schema; commands with one: {', '.join(schemas)}; "
             "for the schema of specs or mock scripts, give 'spec' or 'mock-script'",
             param_hint="COMMAND",
         )

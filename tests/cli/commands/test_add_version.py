@@ -251,8 +251,9 @@ def test_rejected_input(project: Path, case: str) -> None:
 USAGE = {
     "no such message": ("Pong", "no spec set has a file Pong.json"),
     "a slip": ("PingReqest", "did you mean 'PingRequest'?"),
-    "no such file": ("specs/Pong.json", "is not a file"),
-    "a folder": ("specs", "is not a file"),
+    "no such file": ("specs/Pong.json", "specs/Pong.json can't be read: No such file or directory"),
+    "no such folder": ("specs/PingRequest.json/Pong.json", "can't be read: Not a directory"),
+    "a folder": ("specs", "specs is a directory; give a file"),
     "a type without a field": ("PingRequest --type int8", "--type describes a field"),
     "a place without a field": ("PingRequest --in Hosts", "--in describes a field"),
     "a field without a type": ("PingRequest --field X", "--type TYPE"),

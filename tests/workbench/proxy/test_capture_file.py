@@ -3,6 +3,7 @@ import json
 import threading
 import zlib
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -63,6 +64,16 @@ def test_threads_get_the_error_of_the_writer(tmp_path: Path, monkeypatch: pytest
         while True:
             file.add(frame(1))
     with pytest.raises(OSError, match=expected):
+        file.close()
+
+
+def test_end_of_the_writer_is_noticed_without_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture_file, "_CHECKING", 0.01)
+    errors = SimpleQueue[OSError]()
+    file = CaptureFile(tmp_path / "frames.jsonl", on_error=errors.put)
+    file._process.kill()
+    assert "ended with exit status -9" in str(errors.get(timeout=30))
+    with pytest.raises(OSError, match="ended with exit status -9"):
         file.close()
 
 

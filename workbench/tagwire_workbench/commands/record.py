@@ -130,7 +130,14 @@ def command(
         on_problem=lambda problem: printing.add(lambda: say_error(problem)),
     )
     redaction = Redaction(registry) if is_redacted else None
-    with CaptureFile(output, run=run, label=label, redaction=redaction, on_problem=proxy.note) as file:
+    with CaptureFile(
+        output,
+        run=run,
+        label=label,
+        redaction=redaction,
+        on_problem=proxy.note,
+        on_error=stopping.stop_from_thread,
+    ) as file:
         asyncio.run(_serve(proxy, stopping, printing, listen, seconds, allow_remote=allow_remote, as_json=as_json))
     printing.close()
     passed = f"{count(file.counts[True], 'request')} and {count(file.counts[False], 'response')}"
@@ -168,6 +175,12 @@ class Stopping:
         else:
             self.future.set_exception(error)
 
+    def stop_from_thread(self, error: OSError) -> None:
+        """Stop the server from a thread other than that of the event loop."""
+        if self.future is not None:
+            with contextlib.suppress(RuntimeError):  # raised if the event loop has already ended
+                self.future.get_loop().call_soon_threadsafe(self.stop, error)
+
     def guarding(self, write: Callable[[T], None]) -> Callable[[T], None]:
         """Return a function that stops the server if `write` raises OSError."""
 
@@ -202,9 +215,7 @@ class _Printing:
             try:
                 show()
             except OSError as error:  # standard output is closed
-                if (future := self._stopping.future) is not None:
-                    with contextlib.suppress(RuntimeError):  # raised if the event loop has already ended
-                        future.get_loop().call_soon_threadsafe(self._stopping.stop, error)
+                self._stopping.stop_from_thread(error)
                 return
 
 

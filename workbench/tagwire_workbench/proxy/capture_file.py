@@ -35,6 +35,8 @@ _AT_ONCE: Final = 1 << 16
 """Number of bytes of frames to wait for, for at most `_GATHERING` seconds. Fewer bytes are written with one call."""
 _GATHERING: Final = 0.02
 """Seconds to wait for more small frames. A write for each small frame would slow down the traffic."""
+_CHECKING: Final = 1.0
+"""Seconds between checks whether the writing process still runs, if there are no frames to write."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
@@ -107,7 +109,8 @@ class CaptureFile:
 
     `run` names the recording in each line; the default is the time. `label` names the clients; the default is their
     client IDs. With a `redaction`, frames are written without secrets, and unreadable frames are left out and reported
-    to `on_problem` in another thread. Raises ProxyError if the file exists.
+    to `on_problem` in another thread. `on_error` is called in this thread if the file can't be written. Raises
+    ProxyError if the file exists.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class CaptureFile:
         label: str | None = None,
         redaction: Redaction | None = None,
         on_problem: Callable[[str], object] | None = None,
+        on_error: Callable[[OSError], object] | None = None,
     ) -> None:
         self.path = Path(path)
         self.counts = {True: 0, False: 0}
@@ -126,6 +130,7 @@ class CaptureFile:
         self._label = label
         self._redaction = redaction
         self._on_problem = on_problem
+        self._on_error = on_error
         self._waiting: deque[RecordedFrame] = deque()
         self._size = 0
         self._is_closing = False
@@ -204,11 +209,15 @@ class CaptureFile:
                     f"{self.path}: {why or f'the writing process ended with exit status {process.returncode}'}"
                 )
                 self._changed.notify_all()
+            if self._on_error is not None:
+                self._on_error(self._error)
 
     def _next(self) -> list[RecordedFrame]:
-        """Wait for frames, and return about `_AT_ONCE` bytes of them. At the end, return []."""
+        """Wait for frames, and return about `_AT_ONCE` bytes of them. Return [] at the end, or if the writer ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            while not self._changed.wait_for(lambda: self._waiting or self._is_closing, _CHECKING):
+                if self._process.poll() is not None:
+                    return []
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)
             frames, size = [], 0
             while self._waiting and size < _AT_ONCE:
