@@ -216,9 +216,12 @@ def named(name: str) -> str:
 
 
 def render(problem: Problem) -> str:
-    """Format a problem as `file:line:column: severity rule: message`, with the source line and a caret below it."""
-    location = f"{printable(problem.file)}:{problem.line}:{problem.column}"
-    first_line = f"{location}: {problem.severity} {problem.rule}: {printable(problem.message)}"
+    """Format a problem as `file:line:column: severity rule: message`, with the source line and a caret below it.
+
+    An unknown file or position is left out.
+    """
+    location = printable(problem.file) + (f":{problem.line}:{problem.column}" if problem.line else "")
+    first_line = f"{location and f'{location}: '}{problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
         return first_line
     start = max(0, problem.column - 1 - _SHOWN // 2) if len(problem.source_line) > _SHOWN else 0

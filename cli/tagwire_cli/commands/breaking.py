@@ -13,8 +13,8 @@ from tagwire_cli.output.diagnostics import (
     excused_text,
     finding_text,
     findings_summary,
-    print_findings,
     print_for_programs,
+    print_paragraphs,
     report_options,
     with_subject,
 )
@@ -90,7 +90,7 @@ def command(
     if not print_for_programs(output_format, rows, [*map(with_subject, judged.findings)]):
         shown: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
         shown += [(excused_text(each), "excused") for each in judged.excused if show_excused]
-        print_findings(shown)
+        print_paragraphs(shown)
     for warning in judged.warnings:
         say(f"warning: {warning}", err=True)
     say(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)

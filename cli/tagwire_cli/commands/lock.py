@@ -9,7 +9,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.commands.breaking import ProjectSpecs
-from tagwire_cli.output.diagnostics import finding_text, findings_summary, print_findings
+from tagwire_cli.output.diagnostics import finding_text, findings_summary, print_paragraphs
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import AnyPath, InputPath
 
@@ -110,7 +110,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     check = Check(old.baseline() if old else Baseline(), sources)
     rejected = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
     if rejected:
-        print_findings([(finding_text(each), each.severity) for each in rejected])
+        print_paragraphs([(finding_text(each), each.severity) for each in rejected])
         say(findings_summary(rejected, excused=0, messages=len(check.names)), err=True)
         say("nothing was written; use --accept-breaking to release the specs anyway", err=True)
         raise click.exceptions.Exit(1)

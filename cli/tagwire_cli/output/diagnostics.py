@@ -61,30 +61,33 @@ _INDENT: Final = "    "
 _WIDTH: Final = 112
 
 
-def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
+def print_problems(problems: Iterable["Problem"], *, err: bool) -> None:
     """Print problems with their source lines and carets, separated by blank lines."""
     from tagwire_generator.problems import render
 
+    print_paragraphs([(render(problem), problem.severity) for problem in problems], err=err)
+
+
+def print_paragraphs(paragraphs: Sequence[tuple[str, str]], *, err: bool = False) -> None:
+    """Print paragraphs, given as pairs of text and severity. The severity determines the color."""
     stream = sys.stderr if err else sys.stdout
-    rendered = [given_name(render(problem)) for problem in problems]
     if not is_coloured(stream):
-        if rendered:
-            say("\n\n".join(rendered), err=err, lines=True)
+        if paragraphs:
+            say("\n\n".join(given_name(text) for text, _ in paragraphs), err=err, lines=True)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=stream, soft_wrap=True, highlight=False)
-    for number, (problem, text) in enumerate(zip(problems, rendered, strict=True)):
-        shown = Text(text)
-        colour = _COLOURS[problem.severity]
-        shown.stylize("bold", 0, len(problem.file))
-        shown.highlight_words([f"{problem.severity} {problem.rule}"], colour)
+    for number, (text, severity) in enumerate(paragraphs):
+        first_line, line_end, body = given_name(text).partition("\n")
+        colour = _COLOURS.get(severity, "bold cyan")
+        shown = Text(first_line, style="bold")
+        shown.highlight_words([f" {severity} "], colour)
+        shown.append(line_end + body, "not bold")
         if text.endswith("^"):
-            shown.stylize(colour, len(text) - 1)
-        if number:
-            console.print()
-        console.print(shown)
+            shown.stylize(colour, len(shown) - 1)
+        console.print(*([Text()] if number else []), shown, sep="\n")
 
 
 def print_error(error: TagwireError) -> int:
@@ -135,33 +138,11 @@ def summary(problems: "Sequence[Problem]") -> str:
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
-def print_findings(findings: Sequence[tuple[str, str]]) -> None:
-    """Print paragraphs, given as pairs of text and severity, on standard output. The severity determines the color."""
-    if not is_coloured(sys.stdout):
-        if findings:
-            say("\n\n".join(text for text, _ in findings), lines=True)
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    for number, (text, severity) in enumerate(findings):
-        first_line, line_end, body = text.partition("\n")
-        shown = Text(first_line, style="bold")
-        shown.highlight_words([f" {severity} "], _COLOURS.get(severity, "bold cyan"))
-        console.print(*([Text()] if number else []), shown.append(line_end + body, "not bold"), sep="\n")
-
-
 def finding_text(finding: "Finding") -> str:
     """Format a finding as a paragraph of text."""
     from tagwire_generator.problems import render
 
-    if finding.line:
-        text = render(with_subject(finding))
-    else:
-        location = f"{finding.file}: " if finding.file else ""
-        text = printable(f"{location}{finding.severity} {finding.rule}: {_subject(finding)}{finding.message}")
-    return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
+    return "\n".join([render(with_subject(finding)), *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
 
 
 def with_subject(finding: "Finding") -> "Finding":
