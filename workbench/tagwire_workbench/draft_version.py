@@ -20,7 +20,7 @@ from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.editing.spec_edit import with_comments
 from tagwire_generator.evolution.check import Baseline
-from tagwire_generator.evolution.lock import lost
+from tagwire_generator.evolution.lock import reject_lost
 from tagwire_generator.evolution.spec_sources import SpecData, SpecReader
 from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
@@ -179,11 +179,8 @@ def _reject_losses(
     before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
     written = [SpecData(str(path), components[path], text.encode()) for path, text in plan.changed.items()]
     after = reader.read(written, options)
-    findings = list(lost(released, before, after))
-    if findings:
-        lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
-        remedy = "nothing was written; write the drafts to a separate folder with --output"
-        raise SpecError("\n".join(["the draft would change released versions:", *lines, remedy]), file=findings[0].file)
+    remedy = "nothing was written; write the drafts to a separate folder with --output"
+    reject_lost(released, before, after, "the draft", [remedy])
     removed = [draft for draft in plan.drafts if draft.removed and is_in_place]
     if removed:
         raise SpecError(

@@ -48,14 +48,12 @@ def known_near(settings: "Settings", path: Path, options: "SpecOptions") -> dict
 
     They come from the spec set of the path or, if it is in no set, from its folder.
     """
-    from tagwire_generator.reading.imports import shared_structs_near
-    from tagwire_generator.reading.register import registers_in
+    from tagwire_generator.reading.imports import SharedStructs, specs_near
+    from tagwire_generator.reading.register import registers_among
 
-    spec_set = settings.set_of(path)
-    here = path if path.is_dir() else path.parent
-    others = [each for each in (spec_set.sources if spec_set else ()) if each != here.resolve()]
-    registers = registers_in([*others, here])
-    return {"registers": registers, "shared": shared_structs_near(path, spec_set, options, registers)}
+    specs = list(specs_near(path, settings.set_of(path)))
+    registers = registers_among(specs)
+    return {"registers": registers, "shared": SharedStructs(specs, options, registers)}
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":

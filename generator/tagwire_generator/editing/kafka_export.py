@@ -79,7 +79,7 @@ class Exported:
 def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Exported], list[Problem]]:
     """Export the specs of a set. Return the exported specs and all problems. A spec with errors is not exported."""
     specs = list(specs)
-    registers = registers_among(each.data for each in specs)
+    registers = registers_among(specs)
     shared = SharedStructs(specs, options, registers)
     exported: list[Exported] = []
     problems: list[Problem] = []

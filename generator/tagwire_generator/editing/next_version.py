@@ -14,7 +14,7 @@ from tagwire.text_format import suggestion
 from tagwire.versions import Versions
 from tagwire_generator.editing.spec_edit import SpecEdit, format_spec
 from tagwire_generator.evolution.check import Baseline
-from tagwire_generator.evolution.lock import lost
+from tagwire_generator.evolution.lock import reject_lost
 from tagwire_generator.evolution.spec_sources import SpecData, SpecReader, SpecSources
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
@@ -311,10 +311,7 @@ def _check(
     if broken:
         raise spec_error(broken)
     own = SpecSources({name: before.specs[name] for name in after.specs}, texts=before.texts)
-    findings = list(lost(released, own, after))
-    if findings:
-        lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
-        raise SpecError("\n".join(["the new version would change released versions:", *lines]), file=findings[0].file)
+    reject_lost(released, own, after, "the new version")
 
 
 def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iterable[str]:

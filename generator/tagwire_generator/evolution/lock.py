@@ -1,7 +1,7 @@
 """The lock file, which contains all released specs without their descriptions."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
@@ -293,13 +293,15 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-The severity of these rules is low, but `lost` reports violations anyway, because an edit that adds a version or a field
-must not drop any version or message.
+The severity of these rules is low, but `reject_lost` reports violations anyway, because an edit that adds a version or
+a field must not drop any version or message.
 """
 
 
-def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Compare specs before and after an edit, and yield the breaking changes that the edit made.
+def reject_lost(
+    released: Iterable[Baseline], before: SpecSources, after: SpecSources, edit: str, remedy: Sequence[str] = ()
+) -> None:
+    """Raise SpecError if an edit of specs breaks released versions. `edit` is what the user did, such as "the draft".
 
     `after` is compared with `before` and with each release in `released`. Breaking changes that `before` already had
     are left out. Released messages that neither `before` nor `after` contains are also left out.
@@ -312,7 +314,10 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
             is_grave = finding.severity in ("error", "wire", "semantic") or finding.rule in _DROPPED
             if is_grave and not any(_covers(other, finding) for other in (*known, *reported)):
                 reported.append(finding)
-                yield replace(finding, proof=None)
+    if reported:
+        lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in reported]
+        text = "\n".join([f"{edit} would change released versions:", *lines, *remedy])
+        raise SpecError(text, file=reported[0].file)
 
 
 def _covers(known: Finding, finding: Finding) -> bool:

@@ -114,11 +114,6 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
         yield change("TW929", new, run, text, spot=Spot(key="validVersions"))
 
 
-def header_version(spec: MessageSpec, version: int) -> int | None:
-    """Return the header version that a message version uses, or None for a message without headers."""
-    return next((header for versions, header in spec.headers if version in versions), None)
-
-
 def _version_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) -> Iterator[Finding]:
     before, now, spot = old.valid_versions, new.valid_versions, Spot(key="validVersions")
     if not before:
@@ -160,7 +155,7 @@ def _header_findings(
     if old.kind != new.kind:
         return
     for version in (old.valid_versions & new.valid_versions) - unstable:
-        before, now = header_version(old, version), header_version(new, version)
+        before, now = old.header_version(version), new.header_version(version)
         if before is not None and now is not None and before != now:
             changed.setdefault((before, now), []).append(version)
     for (before, now), versions in changed.items():

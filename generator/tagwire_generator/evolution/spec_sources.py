@@ -66,7 +66,7 @@ class SpecReader:
         """
         found, files, others = SpecSources(), list(files), list(others)
         importable = {each.file: each for each in (*files, *others) if may_be_shared(each.data)}
-        registers = registers_among(each.data for each in (*others, *files))
+        registers = registers_among((*others, *files))
         shared = SharedStructs(importable.values(), options, registers)
         for each in files:
             result = self._result(each, options, registers, importable.values(), shared)

@@ -153,6 +153,10 @@ class MessageSpec:
         """
         return self.header_versions or implied_headers(self)
 
+    def header_version(self, version: int) -> int | None:
+        """Return the header version that a message version uses, or None for a message without headers."""
+        return next((header for versions, header in self.headers if version in versions), None)
+
     @property
     def discouraged(self) -> Versions:
         """The deprecated versions, which are all versions if the message itself is deprecated."""

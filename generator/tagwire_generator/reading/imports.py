@@ -191,13 +191,6 @@ def _imports(root: Object | None) -> Iterator[str]:
             yield name.raw
 
 
-def shared_structs_near(
-    path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
-) -> SharedStructs:
-    """Return the shared structs that specs at `path` (a file or folder) can import."""
-    return SharedStructs(specs_near(path, spec_set), options, registers)
-
-
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
     """Yield all specs of `spec_set`. If it is None, yield all specs in the folder `path` or next to the file `path`."""
     own = path if path.is_dir() else path.parent

@@ -1,17 +1,13 @@
 """Read registers (tables of named numbers), and find the registers that specs name."""
 
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeAlias
 
-from tagwire.errors import SpecError
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
 from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import find_specs, may_be_register
+from tagwire_generator.project.spec_files import SpecData, may_be_register
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.keys import BadValue, Convert, boolean, items, read_object, strings, tag_number, text
 from tagwire_generator.syntax.parse import Object, parse
@@ -59,23 +55,11 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 """Maps names to registers. None stands for an invalid register."""
 
 
-def registers_among(specs: Iterable[bytes]) -> Registers:
-    """Return the registers in a list of specs. Errors in the specs are not reported."""
-    return _found(("", data) for data in specs)
-
-
-def registers_in(folders: Iterable[Path]) -> Registers:
-    """Return the registers in folders of specs. Their file paths are relative to the current directory."""
-    specs: list[tuple[str, bytes]] = []
-    for folder in folders:
-        with suppress(OSError, SpecError):
-            specs += [(os.path.relpath(spec.path), spec.path.read_bytes()) for spec in find_specs(folder)]
-    return _found(specs)
-
-
-def _found(specs: Iterable[tuple[str, bytes]]) -> Registers:
+def registers_among(specs: Iterable[bytes | SpecData]) -> Registers:
+    """Return the registers in a list of specs or their contents. Errors in the specs are not reported."""
     found: dict[str, RegisterSpec | None] = {}
-    for file, data in specs:
+    for spec in specs:
+        file, data = ("", spec) if isinstance(spec, bytes) else (spec.file, spec.data)
         if not may_be_register(data):
             continue
         document = parse(data.decode("utf-8", "replace"), file=file)

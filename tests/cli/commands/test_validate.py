@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from spec_projects import edit_spec, spec, write_spec
 
 from tagwire.log.errors import RULES as LOG_RULES
 from tagwire_generator.problems import CHANGE_RULES, DESIGN_RULES, RULES, Rule
-from tagwire_generator.reading import register
+from tagwire_generator.project.spec_files import SpecFile
+from tagwire_generator.reading import imports
 
 REGISTER = '{"name": "Keys", "type": "register", "keys": "int16", "entries": []}'
 validate = partial(tagwire_result, "validate")
@@ -189,11 +189,11 @@ def test_the_registers_of_a_set_are_read(project: Path) -> None:
 def test_no_folder_is_searched_twice_for_registers(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[Path] = []
 
-    def registers_in(folders: Iterable[Path]) -> register.Registers:
-        searched.extend(folders)
-        return register.registers_among([])
+    def find_specs(folder: Path) -> list[SpecFile]:
+        searched.append(folder)
+        return []
 
-    monkeypatch.setattr(register, "registers_in", registers_in)
+    monkeypatch.setattr(imports, "find_specs", find_specs)
     for path in ("message_specs", "message_specs/PingRequest.json"):
         searched.clear()
         validate(path)
