@@ -19,7 +19,7 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.input.files import one_file
-from tagwire_cli.input.frame_stream import at, frames, response_apis
+from tagwire_cli.input.frame_stream import ResponseApis, at, frames, response_apis
 from tagwire_cli.input.message_arguments import message_of
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line
@@ -165,21 +165,21 @@ def _stream(
         data = len(frame).to_bytes(4, "big") + frame
         write_bytes(data.hex().encode() + b"\n" if is_hex else data)
 
-    redact: Redact
+    redact: Redact = redaction.request
+    apis: ResponseApis | None = None
     if kind == "message":
         message, version, args = message_of(registry, args)
         redact = partial(redaction.message, message, version=version)
-    elif kind == "request":
-        require_headers(registry)
-        redact = redaction.request
     else:
         require_headers(registry)
+    if kind == "response":
         apis, args = response_apis(registry, args, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
-
-        def redact(frame: bytes) -> bytes:
-            api = apis(frame)
-            return _response(redaction, api, apis.rivals(frame, api), frame)
-
+        redact = partial(_paired, redaction, apis)
     positioned = frames(one_file(args), DEFAULT_LIMITS, is_hex=is_hex)
-    for position, frame in apis.checked(positioned) if kind == "response" else positioned:
+    for position, frame in positioned if apis is None else apis.checked(positioned):
         yield position, frame, redact, write
+
+
+def _paired(redaction: "Redaction", apis: ResponseApis, frame: bytes) -> bytes:
+    api = apis(frame)
+    return _response(redaction, api, apis.rivals(frame, api), frame)

@@ -5,13 +5,13 @@ Fields are paired by their wire positions in common versions (`FieldPairing`), s
 merged field covers the versions in which either spec has the field.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire.layout import Array, Item, Nested, StructLayout, Type
+from tagwire.layout import StructLayout, nested_struct
 from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.message_classes import message_class
@@ -43,7 +43,7 @@ class FieldPairing:
     def add(self, newer: StructLayout, older: StructLayout) -> None:
         """Pair the fields of two structs by position, and those of nested structs. Their wire formats must match."""
         self.structs.setdefault(older.name, newer.name)
-        for ours, theirs in zip(_items(newer), _items(older), strict=True):
+        for ours, theirs in zip(newer.fields, older.fields, strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())
             known = self._fields.setdefault(key, ours.json_name.lower())
             if known != ours.json_name.lower():
@@ -52,7 +52,7 @@ class FieldPairing:
                     f"field {known} in one version, but to {ours.json_name} in another; an older field can't be "
                     "replaced by two newer fields"
                 )
-            inner, outer = _struct(ours.type), _struct(theirs.type)
+            inner, outer = nested_struct(ours.type), nested_struct(theirs.type)
             if inner is not None and outer is not None:
                 self.add(inner, outer)
 
@@ -95,17 +95,6 @@ def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
             ours, theirs = (layout_of(cls, version).root for cls in classes)
             pairing.add(ours, theirs)
     return pairing
-
-
-def _items(struct: StructLayout) -> Iterator[Item]:
-    yield from struct.items
-    if struct.section is not None:
-        yield from struct.section.fields
-
-
-def _struct(type: Type) -> StructLayout | None:
-    inner = type.element if isinstance(type, Array) else type
-    return inner.struct if isinstance(inner, Nested) else None
 
 
 _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")

@@ -14,7 +14,7 @@ from tagwire.errors import EncodeError
 from tagwire.explain.nodes import Node
 from tagwire.explain.trace import trace
 from tagwire.interpreter.writer import encode
-from tagwire.layout import Array, Layout, Nested
+from tagwire.layout import Layout, StructLayout, nested_struct
 from tagwire.message.field_table import layout_of
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
 from tagwire_generator.evolution.proofs import as_json, field_at, samples, without_classes
@@ -232,14 +232,12 @@ def _field_path(message: MessageSpec, struct: str, field: str) -> list[str] | No
 
 
 def _is_there(layout: Layout, names: list[str]) -> bool:
-    struct = layout.root
+    struct: StructLayout | None = layout.root
     for name in names:
-        item = next((each for each in struct.fields if each.name == name), None)
+        item = next((each for each in struct.fields if each.name == name), None) if struct is not None else None
         if item is None:
             return False
-        type = item.type.element if isinstance(item.type, Array) else item.type
-        if isinstance(type, Nested):
-            struct = type.struct
+        struct = nested_struct(item.type)
     return True
 
 
