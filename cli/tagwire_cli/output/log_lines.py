@@ -26,7 +26,7 @@ from tagwire.log.dump import Keep, More, batch_lines, in_parts, native_lines
 from tagwire.log.errors import LogError
 from tagwire.log.indexes import OffsetIndex, TimeIndex, read_producer_snapshot, read_transaction_index
 from tagwire.log.names import log_file, partition_name
-from tagwire.log.scan import Skip
+from tagwire.log.scan import LogBatch, Skip
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
@@ -110,48 +110,37 @@ def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
     """Write the lines of each batch, then yield the batch's size. Lines before a LogError are still written."""
-    for segment, position, batch in _batches(found, begin, options):
+    skip = options.skip if options.is_lenient else None
+    for batch in found.batches(begin, options.format, options.limits, partial=options.partial, skip=skip):
         if options.filter.ends_before(batch):
             return
-        more, keep = _messages(segment, position, batch, options), options.filter.of(batch, begin)
+        more, keep = _messages(batch, options), options.filter.of(batch, begin)
         if options.as_json:
-            lines = batch_lines(given_name(segment.name), batch, more, keep)
+            lines = batch_lines(given_name(batch.file), batch, more, keep)
         else:
-            lines = _batch_text(batch, more, keep, options.template and _in_template(options.template, segment))
+            lines = _batch_text(batch, more, keep, options.template and _in_template(options.template, batch.file))
         for text in lines:
             write(printable_json(text.decode()).encode() if options.as_json else text)
         yield batch.size
 
 
-def _batches(
-    found: Partition | Segment, begin: int | None, options: DumpOptions
-) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    format, limits, partial = options.format, options.limits, options.partial
-    skip = options.skip if options.is_lenient else None
-    if not isinstance(found, Segment):
-        yield from found.positioned_batches(begin, format, limits, partial=partial, skip=skip)
-        return
-    for position, batch in found.positioned_batches(begin, format, limits, partial=partial, skip=skip):
-        yield found, position, batch
-
-
 _registers_of = lru_cache(1)(registers_by_field)
 
 
-def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
+def _messages(batch: LogBatch, options: DumpOptions) -> More | None:
     """Return a function that decodes records of a control batch or an internal topic, or None for other batches."""
-    registry, is_control = options.registry, batch.is_control
+    registry = options.registry
     if registry is None:
         return None
     registers = {} if options.as_json else _registers_of(registry)
-    name = partition_name(segment.path.absolute().parent)
+    name = partition_name(Path(batch.file).absolute().parent)
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
-    if not log and not is_control:
+    if not log and not batch.is_control:
         return None
 
     def message(record: Record) -> dict[str, str]:
         try:
-            return _line(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
+            return _line(entry_at(record, log, registry, batch), registers)
         except LogError as error:
             options.skip(error)
         # A record that can't be decoded may contain a secret, so its value is hidden.
@@ -179,10 +168,10 @@ def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     return message | ({"value": json.dumps(HIDDEN)} if is_hidden else {})
 
 
-def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
-    name = partition_name(segment.path.absolute().parent)
+def _in_template(template: Callable[[Mapping[str, str]], str], file: str) -> Callable[[list[str]], str]:
+    name = partition_name(Path(file).absolute().parent)
     defaults = {
-        "file": given_name(segment.name),
+        "file": given_name(file),
         "topic": name.topic if name else "",
         "partition": str(name.partition) if name else "",
     }

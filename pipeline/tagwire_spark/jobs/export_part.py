@@ -195,7 +195,7 @@ class _Segment(NamedTuple):
                         exact.add(BYTES, data[start : min(start + _CHUNK, piece.end)])
                     continue
                 batches += 1
-                kept += not self._header(piece.batch, exact)
+                kept += not self._header(piece, exact)
             if exact.end < len(data):
                 exact.add(ZEROS, None, len(data) - exact.end)
         return batches, kept

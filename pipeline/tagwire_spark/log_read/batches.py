@@ -8,11 +8,11 @@ from typing import Any, Final
 from tagwire.log.batch_rules import OUT_OF_ORDER, check_order
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
-from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
+from tagwire.log.damage import NO_OFFSET, Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, reject
 from tagwire.log.indexes import IndexLookup, OffsetIndex
 from tagwire.log.names import log_file
-from tagwire.log.scan import BatchSpan, Scan
+from tagwire.log.scan import BatchSpan, LogBatch, Scan
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
@@ -49,7 +49,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
         yield scan, *_begin(scan, split, query, hint)
 
 
-def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
+def split_pieces(split: Split, query: LogQuery) -> Iterator[LogBatch | Damage]:
     """Yield the batches that begin in a split, in order, up to the query's end offset.
 
     Raises LogError at the first invalid batch. A permissive query yields a Damage object and continues.
@@ -58,7 +58,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
         reached, previous_offset, after, before = next_offset(split, position), None, -1, last
         while position < split.end and not scan.ends_at(position):
             try:
-                piece: Found | Damage = Found(position, scan.batch(position))
+                piece: LogBatch | Damage = scan.batch(position)
             except LogError as error:
                 # If the last batch is incomplete, stop without an error, because the broker is still writing it.
                 if previous_offset is not None and split.is_last and error.rule == CUT_OFF:
@@ -73,18 +73,18 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 position = piece.end
                 continue
             if not query.permissive:
-                _check_offsets(scan.file, piece, before, split, query)
-            before = piece.batch.last_offset
-            if piece.batch.base_offset >= split.end_offset:
-                if previous_offset is not None and piece.batch.base_offset > previous_offset:
+                _check_offsets(piece, before, split, query)
+            before = piece.last_offset
+            if piece.base_offset >= split.end_offset:
+                if previous_offset is not None and piece.base_offset > previous_offset:
                     return
                 # A single offset may be wrong (no checksum covers it), so stop only at a second batch after the end.
-                previous_offset = piece.batch.base_offset
-                position += piece.batch.size
+                previous_offset = piece.base_offset
+                position += piece.size
                 continue
             previous_offset = None
             yield piece
-            position, last = position + piece.batch.size, piece.batch.last_offset
+            position, last = position + piece.size, piece.last_offset
             reached, after = last + 1, position
             if reached >= split.end_offset:  # stop here, because the broker may still be writing the next bytes
                 return
@@ -92,17 +92,16 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             check_complete(scan, split, query, position, last + 1)
 
 
-def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
+def _check_offsets(batch: LogBatch, before: int, split: Split, query: LogQuery) -> None:
     """Raise LogError unless a batch's offsets are above those of the previous batch and below the next segment's.
 
     No checksum covers offsets.
     """
-    position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
-        check_order(file, position, batch, before)
+        check_order(batch, before)
     if batch.last_offset >= split.next_base:
         expected = f"an offset less than {split.next_base}, the base offset of the next segment"
-        reject(file, OUT_OF_ORDER, position, f"last offset {batch.last_offset}", expected)
+        reject(batch.file, OUT_OF_ORDER, batch.position, f"last offset {batch.last_offset}", expected)
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
@@ -165,7 +164,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
         first = None if query.permissive else next_offset(split, start)
         return start, last if first is None else first - 1
     if query.permissive:
-        every: Iterator[Found | Damage | BatchSpan] = pieces(scan, start)
+        every: Iterator[LogBatch | Damage | BatchSpan] = pieces(scan, start)
     else:
         start, last = _passed(scan, query, start, split.start)
         every = scan.spans(start)
@@ -173,7 +172,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
         if each.position >= split.start:
             return each.position, last
         if not isinstance(each, Damage):
-            last = (each.batch if isinstance(each, Found) else each).last_offset
+            last = each.last_offset
     return split.end, last
 
 
@@ -315,8 +314,8 @@ class SplitPass(Pass):
             for piece in split_pieces(self.split, self.query):
                 if piece.position >= position:
                     return last
-                if isinstance(piece, Found):
-                    last = piece.batch.last_offset
+                if not isinstance(piece, Damage):
+                    last = piece.last_offset
         except LogError:
             return last
         return None

@@ -20,14 +20,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError
 from tagwire.log import Partition, Segment
-from tagwire.log.damage import Damage, Found, pieces
-from tagwire.log.errors import LogError, LogPathError, is_file, log_error
+from tagwire.log.damage import Damage, pieces
+from tagwire.log.errors import LogError, LogPathError, is_file
 from tagwire.log.indexes import TimeIndex
 from tagwire.log.names import log_file
-from tagwire.log.scan import BatchSpan, Scan
-from tagwire.records import RecordBatch
+from tagwire.log.scan import BatchSpan, LogBatch, Scan
 from tagwire_spark.errors import rejection
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.files.storage import Location
@@ -226,12 +224,12 @@ def _first_offset_at(
         first = earlier.end_offset if earlier else None
         with segment.opened() as data:
             scan = Scan(segment.name, data, format)
-            for position, batch in _late_batches(scan, segment, first, timestamp, permissive=permissive):
+            for batch in _late_batches(scan, segment, first, timestamp, permissive=permissive):
                 try:
                     found = next((each.offset for each in batch if each.timestamp >= timestamp), None)
-                except DecodeError as error:
+                except LogError:
                     if not permissive:
-                        raise log_error(error, segment.name, "TWL106", position) from None
+                        raise
                     found = None
                 if found is not None:
                     return found
@@ -240,19 +238,19 @@ def _first_offset_at(
 
 def _late_batches(
     scan: Scan, segment: Segment, first: int | None, timestamp: int, *, permissive: bool
-) -> Iterator[tuple[int, RecordBatch]]:
+) -> Iterator[LogBatch]:
     """Yield the batches at or after offset `first` whose highest timestamp is at least `timestamp`.
 
     Raises LogError at an invalid batch, unless `permissive` is set.
     """
     position = 0 if first is None else segment.position_of(scan, first)
     if permissive:
-        found = (each for each in pieces(scan, position) if isinstance(each, Found))
-        yield from (each for each in found if each.batch.max_timestamp >= timestamp)
+        found = (each for each in pieces(scan, position) if not isinstance(each, Damage))
+        yield from (each for each in found if each.max_timestamp >= timestamp)
         return
     for span in scan.spans(position):
         if scan.outline(span.position).max_timestamp >= timestamp:
-            yield span.position, scan.batch(span.position)
+            yield scan.batch(span.position)
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> _Earlier | None:

@@ -20,10 +20,10 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
-from tagwire.log.damage import Damage, Found, pieces
+from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import log_error
-from tagwire.log.scan import Scan
-from tagwire.records import Record, RecordBatch, control_record
+from tagwire.log.scan import LogBatch, Scan
+from tagwire.records import Record, control_record
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, folder_location
@@ -225,7 +225,7 @@ def _headers(
             if len(data) - start <= _SMALL:
                 found = [*pieces(scan, start)]
                 skipped = [each for each in found if isinstance(each, Damage)]
-                if headers := [_header(*each) for each in found if isinstance(each, Found)]:
+                if headers := [_header(each) for each in found if not isinstance(each, Damage)]:
                     yield segment, scan, headers
             else:
                 read = read or _pass(query)
@@ -249,9 +249,9 @@ def _pass(query: LogQuery) -> Pass:
     return Pass(root_column("batch", _Header._fields, query.formats), options)
 
 
-def _header(position: int, batch: RecordBatch) -> _Header:
+def _header(batch: LogBatch) -> _Header:
     offsets = batch.base_offset, batch.last_offset
-    return _Header(*offsets, position, batch.producer_id, batch.is_transactional, batch.is_control)
+    return _Header(*offsets, batch.position, batch.producer_id, batch.is_transactional, batch.is_control)
 
 
 def _needed_headers(batch: Any) -> list[_Header]:

@@ -7,7 +7,7 @@ from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart, epoch_at
 from tagwire.log.errors import LogError, Problems, reject
 from tagwire.log.indexes import AbortedTransaction
-from tagwire.log.scan import Skip
+from tagwire.log.scan import LogBatch, Skip
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
 from tagwire.records.native import totals
@@ -19,10 +19,9 @@ RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A checked batch with its position in the file, and its number of readable records."""
+    """A checked batch with its number of readable records."""
 
-    position: int
-    batch: RecordBatch
+    batch: LogBatch
     records: int
     is_whole: bool
     """Whether all records are readable."""
@@ -30,11 +29,11 @@ class Seen(NamedTuple):
     """The result of `marker_type` for the batch."""
 
 
-def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
+def check_order(batch: LogBatch, before: int) -> None:
     """Raise LogError unless the batch's base offset is above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
         expected = f"at least {before + 1}, because offsets must increase"
-        reject(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
+        reject(batch.file, OUT_OF_ORDER, batch.position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:
@@ -47,39 +46,41 @@ class BatchRules:
         self.problems = Problems()
         """Problems of the file that is being checked."""
 
-    def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
+    def check(self, batch: LogBatch, base_offset: int | None) -> Seen:
         """Check a batch and its records, and add errors to `problems`.
 
         `base_offset` is the base offset of the batch's segment, or None if it is unknown.
         """
-        self._offsets(position, batch, base_offset)
-        self._epoch(position, batch)
-        return self._records(position, batch)
+        self._offsets(batch, base_offset)
+        self._epoch(batch)
+        return self._records(batch)
 
-    def _offsets(self, position: int, batch: RecordBatch, base_offset: int | None) -> None:
+    def _offsets(self, batch: LogBatch, base_offset: int | None) -> None:
         first, last, before = batch.base_offset, batch.last_offset, self.last_offset
         if before is not None and first <= before:
-            self.problems.add(position, OUT_OF_ORDER, f"offset {first}, but the previous batch ends at {before}")
+            self.problems.add(batch.position, OUT_OF_ORDER, f"offset {first}, but the previous batch ends at {before}")
         if base_offset is not None and not _is_within(first, last, base_offset):
             self.problems.add(
-                position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
+                batch.position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
         # Not the highest offset so far: if one offset is too high, that would make all later batches look wrong.
         self.last_offset = last
 
-    def _epoch(self, position: int, batch: RecordBatch) -> None:
+    def _epoch(self, batch: LogBatch) -> None:
         epoch = batch.partition_leader_epoch
         if epoch < 0:
             return
         if epoch < self.last_epoch:
-            self.problems.add(position, "TWL112", f"leader epoch {epoch}, but the previous batch has {self.last_epoch}")
+            self.problems.add(
+                batch.position, "TWL112", f"leader epoch {epoch}, but the previous batch has {self.last_epoch}"
+            )
         self.last_epoch = epoch
         known = epoch_at(self._epochs, batch.base_offset)
         if known is not None and known != epoch:
             where = f"at offset {batch.base_offset}, but {known} in the checkpoint"
-            self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
+            self.problems.add(batch.position, "TWL243", f"leader epoch {epoch} {where}")
 
-    def _records(self, position: int, batch: RecordBatch) -> Seen:
+    def _records(self, batch: LogBatch) -> Seen:
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, is_whole, marker = None, 0, True, None
         try:
@@ -89,11 +90,11 @@ class BatchRules:
             else:
                 for record in batch:
                     if not before < record.offset <= last:
-                        self._offset(position, batch, record, before)
+                        self._offset(batch, record, before)
                     before = max(before, record.offset)
                     if record.value is None and record.tombstone is False:
                         what = f"the record at offset {record.offset} has a null value without the tombstone flag"
-                        self.problems.add(position, "TWL114", what)
+                        self.problems.add(batch.position, "TWL114", what)
                     latest = record.timestamp if latest is None else max(latest, record.timestamp)
                     marker = control_type(record.key) if is_control and not count else marker
                     count += 1
@@ -104,17 +105,17 @@ class BatchRules:
         has_highest = "base_timestamp" in batch.record_format.fields
         if has_highest and latest is not None and latest > batch.max_timestamp:
             self.problems.add(
-                position,
+                batch.position,
                 "TWL113",
                 f"a record with timestamp {latest}, but the batch header's highest is {batch.max_timestamp}",
             )
-        return Seen(position, batch, count, is_whole, marker)
+        return Seen(batch, count, is_whole, marker)
 
-    def _offset(self, position: int, batch: RecordBatch, record: Record, before: int) -> None:
-        if self.problems.has_room("TWL107", position):
+    def _offset(self, batch: LogBatch, record: Record, before: int) -> None:
+        if self.problems.has_room("TWL107", batch.position):
             among = f"{batch.base_offset} to {batch.last_offset}"
             self.problems.keep(
-                position, "TWL107", f"record offset {record.offset} follows {before}, in a batch of {among}"
+                batch.position, "TWL107", f"record offset {record.offset} follows {before}, in a batch of {among}"
             )
 
 
@@ -131,10 +132,10 @@ def _is_within(first: int, last: int, base_offset: int) -> bool:
     return 0 <= first - base_offset <= last - base_offset < RELATIVE_OFFSETS
 
 
-def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
+def is_far(batch: RecordBatch, source: LogBatch, base_offset: int, skip: Skip | None) -> bool:
     """Return whether a batch's offsets are too far from the segment's base offset to fit in an index (TWL109).
 
-    If they are, calls `skip` with a LogError, or raises the LogError if `skip` is None.
+    If they are, calls `skip` with a LogError for the batch `source`, or raises the LogError if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -142,7 +143,9 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
         return False
     end = base_offset + RELATIVE_OFFSETS
     expected = f"{base_offset} to {end - 1} in a segment with this name; salvage the log first"
-    error = LogError(file, "TWL109", offset=position, found=f"offsets {first} to {last}", expected=expected)
+    error = LogError(
+        source.file, "TWL109", offset=source.position, found=f"offsets {first} to {last}", expected=expected
+    )
     if skip is None:
         raise error
     skip(error)

@@ -259,7 +259,7 @@ class Pass:
         is_outline = headers_only and not self.options.verified
         batch = scan.outline(position) if is_outline else scan.batch(position)
         if self.options.ordered:
-            check_order(scan.file, position, batch, rows.last_offset)
+            check_order(batch, rows.last_offset)
         size = batch.size
         shared = batch_values(root, batch, file, position, headers_only=is_outline)
         if headers_only:
@@ -294,9 +294,9 @@ class Pass:
         if isinstance(piece, Damage):
             self.rows.leave(piece.end, None)
             return piece, None
-        end = position + piece.batch.size
-        self.rows.leave(end, piece.batch.last_offset)
-        return Damage(position, end, error), piece.batch
+        end = position + piece.size
+        self.rows.leave(end, piece.last_offset)
+        return Damage(position, end, error), piece
 
 
 class _Window:

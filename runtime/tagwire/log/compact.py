@@ -27,11 +27,11 @@ from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Key
 from tagwire.log.errors import unwritable
 from tagwire.log.names import INDEXES, log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.scan import Tell
+from tagwire.log.scan import LogBatch, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import CallbackError, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
-from tagwire.records import Record, RecordBatch
+from tagwire.records import Record
 
 SEGMENT_FILES: Final = ("log", *INDEXES)
 """The extensions of the files of a segment."""
@@ -136,28 +136,24 @@ class _Compactor:
         copy_files(self.partition, self.folder, known.end)
         return CompactReport(self.partition.path, known.end, known.because, count, reports)
 
-    def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
-        for position, batch in self.compaction.batches(segment, self.compaction.silent):
-            yield position, batch
-            self.tell(batch.size)
-
     def _keys(self, segments: Sequence[Segment], known: Survey) -> KeyMap:
         keys = KeyMap()
         begin = self.compaction.dirty_from or 0
         for segment in segments:
-            for position, batch in self._batches(segment):
+            for batch in self.compaction.batches(segment, self.compaction.silent):
                 if not batch.is_control and batch.last_offset >= begin and not known.is_aborted(batch):
-                    self._put(keys, batch, begin, segment, position)
+                    self._put(keys, batch, begin)
+                self.tell(batch.size)
         return keys
 
-    def _put(self, keys: KeyMap, batch: RecordBatch, begin: int, segment: Segment, position: int) -> None:
-        with _located_errors(segment, position):
+    def _put(self, keys: KeyMap, batch: LogBatch, begin: int) -> None:
+        with _located_errors(batch):
             for record in batch:
                 if record.key is not None and record.offset >= begin:
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(
-                f"{segment.name}: there are more than {self.compaction.max_keys} keys up to offset "
+                f"{batch.file}: there are more than {self.compaction.max_keys} keys up to offset "
                 f"{batch.last_offset}; set a larger `max_keys` (a key needs up to 200 bytes of memory), or set "
                 "`dirty_from` to skip the part of the log that is already compacted"
             )
@@ -196,9 +192,9 @@ class Rewriter:
         """Read `segments`, from offset `begin` on, to find the transactions that are open at their end."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
-            for position, batch in self.compaction.batches(segment, self.compaction.silent, begin):
+            for batch in self.compaction.batches(segment, self.compaction.silent, begin):
                 if batch.is_transactional or batch.is_control:
-                    verdict = self._verdict(segment, position, batch)
+                    verdict = self._verdict(batch)
                     if verdict.batch is not None:
                         self.transactions.see(verdict.batch, verdict.kept)
 
@@ -223,8 +219,8 @@ class Rewriter:
         self.judge.begin_segment(modified_ms(segment))
         reasons = Counter[str]()
         batches = new_batches = new_records = new_bytes = emptied = 0
-        for position, batch in self._batches(segment):
-            verdict = self._verdict(segment, position, batch)
+        for batch in self._batches(segment):
+            verdict = self._verdict(batch)
             if self.explain:
                 try:
                     for record, reason in verdict.records:
@@ -245,27 +241,27 @@ class Rewriter:
         removed_for = {reason: count for reason, count in reasons.items() if reason not in KEPT}
         return SegmentReport(segment.path, *before, new_batches, new_records, new_bytes, emptied, kept_for, removed_for)
 
-    def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
+    def _batches(self, segment: Segment) -> Iterator[LogBatch]:
         skip = self.compaction.skip
-        for position, batch in self.compaction.batches(segment, skip):
-            if not is_far(segment.name, position, batch, segment.base_offset or 0, skip):
-                yield position, batch
+        for batch in self.compaction.batches(segment, skip):
+            if not is_far(batch, batch, segment.base_offset or 0, skip):
+                yield batch
             self.tell(batch.size)
 
-    def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
-        with _located_errors(segment, position):
+    def _verdict(self, batch: LogBatch) -> Verdict:
+        with _located_errors(batch):
             return self.judge.verdict(batch)
 
 
 @contextmanager
-def _located_errors(segment: Segment, position: int) -> Generator[None]:
+def _located_errors(batch: LogBatch) -> Generator[None]:
     """Add the file name to errors, and the position to EncodeErrors."""
     try:
         yield
     except EncodeError as error:
-        raise unwritable(error, segment.name, position) from None
+        raise unwritable(error, batch.file, batch.position) from None
     except CompactionError as error:
-        raise CompactionError(f"{segment.name}: {error}") from None
+        raise CompactionError(f"{batch.file}: {error}") from None
 
 
 def copy_segment(segment: Segment, folder: Path) -> None:

@@ -23,8 +23,8 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import ABORT, COMMIT
 from tagwire.log.batch_summary import Survey
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.rebatching import PositionedBatches, builder_like
-from tagwire.log.scan import Skip
+from tagwire.log.rebatching import builder_like
+from tagwire.log.scan import LogBatch, Skip
 from tagwire.log.segment import Segment
 from tagwire.records import BatchBuilder, Record, RecordBatch
 from tagwire.records.building import AT_ONCE
@@ -146,9 +146,9 @@ class Compaction:
         """Replaces `skip` in the passes before the last one, so that each error is reported once."""
         return _ignore if self.skip else None
 
-    def batches(self, segment: Segment, skip: Skip | None, begin: int | None = None) -> PositionedBatches:
-        """Return the segment's batches from offset `begin` on, in the same form as `Segment.positioned_batches`."""
-        return segment.positioned_batches(begin, self.format, self.limits, skip=skip)
+    def batches(self, segment: Segment, skip: Skip | None, begin: int | None = None) -> Iterator[LogBatch]:
+        """Return the segment's batches from offset `begin` on."""
+        return segment.batches(begin, self.format, self.limits, skip=skip)
 
 
 def _ignore(error: LogError | LogPathError) -> None:

@@ -88,36 +88,35 @@ class Conversion:
 
         Raises LogError for an invalid batch.
         """
-        batches = segment.positioned_batches(None, self.source, self.limits, skip=self.skip)
+        batches = segment.batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
-            return (Piece(position, batch.size, 1, batch, batch.compression) for position, batch in batches)
+            return (Piece(batch, batch.size, 1, batch) for batch in batches)
         return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
         """Return the converted batch's codec. Control batches keep their codec; empty batches are not compressed."""
         if len(piece.batch) == 0:
             return "none"
-        return piece.compression if self.codec is None or piece.batch.is_control else self.codec
+        return piece.source.compression if self.codec is None or piece.batch.is_control else self.codec
 
-    def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
+    def convert(self, piece: Piece, losses: LossReport) -> RecordBatch | None:
         """Return the converted batch, or None if the format can't represent it at all. Losses are added to `losses`.
 
         Raises LogError for records that can't be read, and EncodeError for values that the format can't represent.
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
-        file = segment.name
         if why:
-            losses.add(RecordLoss("records", len(batch), why), file, piece.position)
+            losses.add(RecordLoss("records", len(batch), why), piece.source)
             return None
         codec = self.codec_of(piece)
         has_codec = codec == batch.compression or len(batch) == 0
         if target.name == batch.format and has_codec:
             return batch
         try:
-            return converted_batch(batch, target, lambda loss: losses.add(loss, file, piece.position), codec)
+            return converted_batch(batch, target, lambda loss: losses.add(loss, piece.source), codec)
         except EncodeError as error:
-            raise unwritable(error, file, piece.position) from None
+            raise unwritable(error, piece.source.file, piece.source.position) from None
 
 
 class ConvertReport(NamedTuple):
@@ -174,9 +173,9 @@ def convert_segment(
     with SegmentWriter(folder, segment.base_offset or 0, kinds, transactions, most_bytes=_SEGMENT_BYTES) as output:
         for piece in conversion.pieces(segment):
             batches += piece.source_batches
-            if is_far(segment.name, piece.position, piece.batch, segment.base_offset or 0, conversion.skip):
+            if is_far(piece.batch, piece.source, segment.base_offset or 0, conversion.skip):
                 continue
-            batch = conversion.convert(piece, segment, losses)
+            batch = conversion.convert(piece, losses)
             skipped += batch is None
             for each, count in single_batches(batch, len(piece.batch)) if batch is not None else ():
                 if each.max_timestamp >= 0:

@@ -36,13 +36,6 @@ _LARGEST_WINDOW: Final = 1 << 19
 """The maximum number of bytes to search at once."""
 
 
-class Found(NamedTuple):
-    """A whole batch and its position."""
-
-    position: int
-    batch: LogBatch
-
-
 class Damage(NamedTuple):
     """A damaged range of bytes, and its error. The range ends at the next whole batch or at the end of the file."""
 
@@ -51,7 +44,7 @@ class Damage(NamedTuple):
     error: LogError
 
 
-def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
+def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[LogBatch | Damage]:
     """Yield the whole batches and the damaged ranges between them, from `position` to the end of the data.
 
     `last` is the last offset before `position`. Records are not checked.
@@ -68,20 +61,20 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
             continue
         if batch is None:
             return
-        yield Found(position, batch)
+        yield batch
         position += batch.size
         last = batch.last_offset
 
 
-def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
+def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[LogBatch]:
     """Yield the whole batches, starting at `position`.
 
     `skip` is called with a LogError for damage between batches, and for invalid records. With `partial`, a truncated
     batch at the end of the file is left out without an error.
     """
     for piece in pieces(scan, position):
-        if isinstance(piece, Found):
-            piece.batch.skip = skip
+        if isinstance(piece, LogBatch):
+            piece.skip = skip
             yield piece
         elif not (partial and piece.error.rule == "TWL101" and piece.end == len(scan.data)):
             skip(piece.error)

@@ -19,9 +19,8 @@ from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epoc
 from tagwire.log.errors import LogError, LogPathError, is_file, reject, unreadable
 from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
-from tagwire.log.scan import Skip
+from tagwire.log.scan import LogBatch, Skip
 from tagwire.log.segment import Segment
-from tagwire.records import RecordBatch
 from tagwire.text_format import shown
 
 T = TypeVar("T")
@@ -136,38 +135,22 @@ class Partition:
         partial: bool = False,
         from_log_start: bool = False,
         skip: Skip | None = None,
-    ) -> Iterator[RecordBatch]:
+    ) -> Iterator[LogBatch]:
         """Yield the batches of all segments, starting at the batch that contains `start_offset`.
 
         If no batch contains it, start at the next batch. With `from_log_start`, batches below `log_start_offset` are
         left out. With `partial`, a truncated batch at the end of the log is left out. `skip` works as in
-        `Segment.batches`. Raises LogError at the first invalid batch.
+        `Segment.batches`. Raises LogError at the first invalid batch. If a broker compacts or deletes a segment during
+        the iteration, the folder is listed again.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
-        for _, _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
-            yield batch
-
-    def positioned_batches(
-        self,
-        start_offset: int | None = None,
-        format: Any = "auto",
-        limits: Limits = DEFAULT_LIMITS,
-        *,
-        partial: bool = False,
-        skip: Skip | None = None,
-    ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-        """Yield (segment, position in the segment, batch) for each batch that `batches` yields.
-
-        If a broker compacts or deletes a segment during the iteration, the folder is listed again.
-        """
         listed: Partition | None = self
         while listed is not None:
             try:
                 for segment, start, is_last in listed.segments_from(start_offset):
-                    found = segment.positioned_batches(start, format, limits, partial=partial and is_last, skip=skip)
-                    for position, batch in found:
-                        yield segment, position, batch
+                    for batch in segment.batches(start, format, limits, partial=partial and is_last, skip=skip):
+                        yield batch
                         start_offset = batch.last_offset + 1
                 return
             except LogPathError:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire.log.scan import LogBatch
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch, RecordLoss
 from tagwire.records.moving import movable, new_run
 from tagwire.text_format import shown
@@ -37,40 +38,38 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A new batch with its codec, and the source batches that it replaces: their position, total size and count."""
+    """A new batch, and the source batches that it replaces: the first of them, their total size, and their number."""
 
-    position: int
+    source: LogBatch
     source_bytes: int
     source_batches: int
     batch: RecordBatch
-    compression: str
 
 
-PositionedBatches = Iterable[tuple[int, RecordBatch]]
 Key = tuple[Any, ...]
 
 
-def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
+def rebatched(batches: Iterable[LogBatch], size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`.
 
     A new batch has the source format. Its size is measured in the format `to`, by default the source format. Raises
     LogError for records that can't be read.
     """
     group: _Group | None = None
-    for position, batch in batches:
+    for batch in batches:
         source = _Source(batch, to)
         if batch.is_control or not source.left:
             if group:
                 yield group.piece()
             group = None
-            yield Piece(position, batch.size, 1, batch, batch.compression)
+            yield Piece(batch, batch.size, 1, batch)
             continue
         key = _key(batch)
         if group and not (group.takes(batch, key) and group.take(source)):
             yield group.piece()
             group = None
         if group is None:
-            group = _Group(position, batch, key, batch.base_offset, size, to)
+            group = _Group(batch, key, batch.base_offset, size, to)
             group.take(source)
         else:
             group.unchanged = None
@@ -80,7 +79,7 @@ def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = N
             begin = source.next_offset
             group.unchanged, group.last_offset = None, begin - 1
             yield group.piece()
-            group = _Group(position, batch, key, begin, size, to)
+            group = _Group(batch, key, begin, size, to)
             group.unchanged = None
             group.take(source)
         group.last_offset = batch.last_offset
@@ -128,10 +127,7 @@ class _Source:
 class _Group:
     """The records that will form one new batch. Its header is made from the first source batch's header."""
 
-    def __init__(
-        self, position: int, batch: RecordBatch, key: Key, base_offset: int, size: BatchSize, to: Format | None
-    ) -> None:
-        self.position = position
+    def __init__(self, batch: LogBatch, key: Key, base_offset: int, size: BatchSize, to: Format | None) -> None:
         self.first = batch
         self.unchanged: RecordBatch | None = batch
         """The source batch, while the group has exactly the records of that batch."""
@@ -193,7 +189,7 @@ class _Group:
 
     def piece(self) -> Piece:
         batch = self._built() if self.unchanged is None else self.unchanged
-        return Piece(self.position, self.source_bytes, self.source_batches, batch, self.first.compression)
+        return Piece(self.first, self.source_bytes, self.source_batches, batch)
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
@@ -295,10 +291,10 @@ class LossReport:
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], LossRow] = {}
 
-    def add(self, loss: RecordLoss, file: str, position: int) -> None:
+    def add(self, loss: RecordLoss, batch: LogBatch) -> None:
         # If a record header was lost, the value is a (key, value) pair.
         value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
-        self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
+        self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, batch.file, batch.position, value))
 
     def merge(self, other: "LossReport") -> None:
         for row in other.rows():

@@ -132,7 +132,7 @@ class _Salvage:
         rules.problems = self._problems
         for span in spans:
             batch = scan.batch(span.position)
-            seen = rules.check(span.position, batch, None)
+            seen = rules.check(batch, None)
             # Leave out a batch with an invalid record, even if its checksum is right: no consumer could read past it.
             if not seen.is_whole:
                 self._lost += batch.size
@@ -150,9 +150,8 @@ class _Salvage:
                     self._lose(problem_of(piece.error, skipped=(piece.position, piece.end)), piece.end - piece.position)
                     stop = piece.end
                 else:
-                    batch = piece.batch
-                    stop = piece.position + batch.size
-                    spans.append(_Span(piece.position, stop, batch.base_offset, batch.last_offset))
+                    stop = piece.position + piece.size
+                    spans.append(_Span(piece.position, stop, piece.base_offset, piece.last_offset))
                 if self.tell:
                     self.tell(stop - self._reached)
                 self._reached = stop

@@ -41,17 +41,17 @@ class LogBatch(RecordBatch):
     If `skip` is set, it is called with the error instead, and the batch ends before the invalid record.
     """
 
-    __slots__ = ("_file", "_position", "skip")
+    __slots__ = ("file", "position", "skip")
 
     def __init__(self, batch: RecordBatch, file: str, position: int) -> None:
         parts = batch._format, batch._header, batch._buf, batch._start, batch._end, batch._limits
         super().__init__(*parts, strict=batch._strict)
-        self.begins_at(file, position - batch._start)
+        self.begins_at(file, position)
 
     def begins_at(self, file: str, position: int) -> None:
-        """Store where the batch's buffer begins: the file, and the position in the file."""
-        self._file = file
-        self._position = position
+        """Store where the batch begins: the file, and the position in the file."""
+        self.file = file
+        self.position = position
         self.skip: Skip | None = None
 
     @contextmanager
@@ -59,11 +59,14 @@ class LogBatch(RecordBatch):
         try:
             yield
         except DecodeError as error:
-            raise log_error(error, self._file, "TWL106", self._position) from None
+            raise self._log_error(error) from None
+
+    def _log_error(self, error: DecodeError) -> LogError:
+        return log_error(error, self.file, "TWL106", self.position - self._start)
 
     def _deviated(self, error: DecodeError) -> None:
         if self.skip is not None:
-            self._report(self.skip, log_error(error, self._file, "TWL106", self._position))
+            self._report(self.skip, self._log_error(error))
 
     def _report(self, skip: Skip, error: LogError) -> None:
         """Call `skip` with an error, unless the error was already reported."""
@@ -89,7 +92,7 @@ class LogBatch(RecordBatch):
 
     def __reduce__(self) -> tuple[object, ...]:
         copied, arguments = super().__reduce__()
-        return LogBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
+        return LogBatch, (copied(*arguments), self.file, self.position)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
         if self.skip is not None:  # count only the records that can be read
@@ -142,8 +145,8 @@ class Scan:
         self._clear: Format | None = None
         """The format of the batch whose size was read last, if its header is unambiguous."""
 
-    def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch as (position, batch), starting at `position`. Raises LogError at the first invalid batch.
+    def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[LogBatch]:
+        """Yield the batches, starting at `position`. Raises LogError at the first invalid batch.
 
         With `partial`, a truncated batch at the end is left out.
         """
@@ -156,7 +159,7 @@ class Scan:
                 raise
             if batch is None:
                 return
-            yield position, batch
+            yield batch
             position += batch.size
 
     def next_batch(self, position: int) -> LogBatch | None:

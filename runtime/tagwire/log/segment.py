@@ -22,8 +22,7 @@ from tagwire.log.indexes import (
     read_transaction_index,
 )
 from tagwire.log.names import LogFile, log_file
-from tagwire.log.scan import Scan, Skip
-from tagwire.records import RecordBatch
+from tagwire.log.scan import LogBatch, Scan, Skip
 
 
 class Segment:
@@ -82,7 +81,7 @@ class Segment:
         *,
         partial: bool = False,
         skip: Skip | None = None,
-    ) -> Iterator[RecordBatch]:
+    ) -> Iterator[LogBatch]:
         """Yield the batches, starting at the batch that contains `start_offset`.
 
         If no batch contains it, start at the next batch. Only one batch is in memory at a time. With `partial`, a
@@ -90,8 +89,13 @@ class Segment:
         instead: bytes that aren't a batch, and the rest of a batch from its first invalid record on. `skip` is called
         with a LogError for each of these.
         """
-        for _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
-            yield batch
+        with self.opened() as data:
+            scan = Scan(self.name, data, format, limits)
+            position = 0 if start_offset is None else self.position_of(scan, start_offset)
+            if skip is None:
+                yield from scan.batches(position, partial=partial)
+            else:
+                yield from without_damage(scan, position, skip, partial=partial)
 
     def positioned_batches(
         self,
@@ -101,15 +105,10 @@ class Segment:
         *,
         partial: bool = False,
         skip: Skip | None = None,
-    ) -> Iterator[tuple[int, RecordBatch]]:
+    ) -> Iterator[tuple[int, LogBatch]]:
         """Yield (position in the file, batch) for each batch that `batches` yields."""
-        with self.opened() as data:
-            scan = Scan(self.name, data, format, limits)
-            position = 0 if start_offset is None else self.position_of(scan, start_offset)
-            if skip is None:
-                yield from scan.batches(position, partial=partial)
-            else:
-                yield from without_damage(scan, position, skip, partial=partial)
+        for batch in self.batches(start_offset, format, limits, partial=partial, skip=skip):
+            yield batch.position, batch
 
     def end_offset(self, format: Any = "auto") -> int | None:
         """Return the offset after the last batch, or None if there are no batches. Reads only headers."""

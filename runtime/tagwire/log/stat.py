@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.scan import Skip, Tell
+from tagwire.log.scan import LogBatch, Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.native import totals
@@ -63,7 +63,7 @@ def stat(
     """
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
-    kinds: dict[tuple[str, int], RecordBatch] = {}
+    kinds: dict[tuple[str, int], LogBatch] = {}
     """The first batch with each format and attributes."""
     counts = Counter[tuple[str, int]]()
     for batch in segment.batches(None, format, limits, skip=skip):

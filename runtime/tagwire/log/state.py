@@ -17,10 +17,9 @@ from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import KeyedState, groups, share_partitions, transactions
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.partition import Partition, with_next
-from tagwire.log.scan import Skip, Tell
+from tagwire.log.scan import LogBatch, Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at, state_text, state_values
-from tagwire.records import RecordBatch
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 
 if TYPE_CHECKING:
@@ -30,9 +29,6 @@ __all__ = ["STATES", "entries", "state", "state_json_text"]
 
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
 """Maps each kind of log (see `INTERNAL_TOPICS`) to the JSON key of its state."""
-
-BatchInSegment = tuple[Segment, int, RecordBatch]
-"""A tuple: a segment, the position of a batch in this segment, and the batch."""
 
 
 def state(
@@ -80,8 +76,8 @@ class _Reading(NamedTuple):
     skip: Skip | None = None
     unknown: Skip | None = None
 
-    def batches(self, found: Partition) -> Iterator[BatchInSegment]:
-        return found.positioned_batches(None, self.formats, self.limits, skip=self.skip)
+    def batches(self, found: Partition | Segment) -> Iterator[LogBatch]:
+        return found.batches(None, self.formats, self.limits, skip=self.skip)
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
@@ -105,8 +101,9 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
-            for _, entry, _ in _entries_with_offsets(_cluster_batches(partition, reading), log, reading):
-                cluster.add(entry)
+            for segment in _cluster_segments(partition):
+                for _, entry, _ in _entries_with_offsets(reading.batches(segment), log, reading):
+                    cluster.add(entry)
         return cluster.tree()
     if log == "share":
         read = (_entries_with_offsets(reading.batches(partition), log, reading) for partition in partitions)
@@ -154,12 +151,6 @@ def entries(
         yield entry
 
 
-def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[BatchInSegment]:
-    for segment in _cluster_segments(partition):
-        for position, batch in segment.positioned_batches(None, reading.formats, reading.limits, skip=reading.skip):
-            yield segment, position, batch
-
-
 def _cluster_segments(partition: Partition) -> Iterator[Segment]:
     snapshots = partition.metadata_snapshots
     begin = 0
@@ -172,15 +163,15 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
 
 
 def _entries_with_offsets(
-    batches: Iterable[BatchInSegment], log: str, reading: _Reading
+    batches: Iterable[LogBatch], log: str, reading: _Reading
 ) -> Iterator[tuple[int, Entry, int | None]]:
     """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""
     registry, limits = reading.registry, reading.limits
-    for segment, position, batch in batches:
-        producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control
+    for batch in batches:
+        producer = batch.producer_id if batch.is_transactional else None
         for record in batch:
             try:
-                entry = entry_at(record, log, registry, segment.name, position, is_control=is_control, limits=limits)
+                entry = entry_at(record, log, registry, batch, limits)
             except LogError as error:
                 if reading.unknown is None:
                     raise

@@ -15,6 +15,7 @@ from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.frames.frame_headers import unreadable
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError
+from tagwire.log.scan import LogBatch
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
@@ -71,22 +72,14 @@ class Entry(NamedTuple):
         return object_text({"type": dumped(self.name), "version": version, "key": key, "value": value})
 
 
-def entry_at(
-    record: Record,
-    log: str,
-    registry: "Registry",
-    file: str,
-    position: int,
-    *,
-    is_control: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Entry:
+def entry_at(record: Record, log: str, registry: "Registry", batch: LogBatch, limits: Limits = DEFAULT_LIMITS) -> Entry:
     """Decode a record of an internal topic strictly. `log` is one of the values of `INTERNAL_TOPICS`.
 
-    Raises a LogError for the batch at `position` in `file` if the record is invalid or has an unknown version.
+    Raises a LogError for `batch`, which has the record, if the record is invalid or has an unknown version.
     """
     try:
-        return _marker(control_record(record, registry)) if is_control else _decoded(record, log, registry, limits)
+        is_marker = batch.is_control
+        return _marker(control_record(record, registry)) if is_marker else _decoded(record, log, registry, limits)
     except DecodeError as error:
         name, version, path = error.message_name, error.version, error.path
         found, expected = f"{error.found} at byte {error.offset}", error.expected
@@ -94,9 +87,9 @@ def entry_at(
         name, version, path = error.message_name, None, ""
         found, expected = f"version {error.version}", f"one of {error.supported}"
     raise LogError(
-        file,
+        batch.file,
         "TWL106",
-        offset=position,
+        offset=batch.position,
         found=f"{found} of the record at offset {record.offset}",
         expected=expected,
         message_name=name,

@@ -156,8 +156,8 @@ class _OffsetIndexRule(_AscendingIndexRule):
 
     def see(self, seen: Seen) -> None:
         batch = seen.batch
-        while (entry := self.entry) is not None and entry.position <= seen.position:
-            if entry.position < seen.position:
+        while (entry := self.entry) is not None and entry.position <= batch.position:
+            if entry.position < batch.position:
                 self._reject(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
                 self._reject(
@@ -284,10 +284,10 @@ class _Verifier:
                 self.rules.problems.add(*problem_of(piece.error, skipped=(piece.position, piece.end)))
                 end = piece.end
             else:
-                seen = self.rules.check(piece.position, piece.batch, base_offset)
+                seen = self.rules.check(piece, base_offset)
                 self._batches, self._records = self._batches + 1, self._records + seen.records
                 self._follow(seen, indexes)
-                end = piece.position + piece.batch.size
+                end = piece.position + piece.size
             if self.tell:
                 self.tell(end - self._end)
             self._end = end
@@ -300,7 +300,8 @@ class _Verifier:
             index = next((each for each in indexes if isinstance(each, _TransactionIndexRule)), None)
             if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
                 what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
-                self.rules.problems.add(seen.position, "TWL223", f"{what}; the transaction index does not list it")
+                what += "; the transaction index does not list it"
+                self.rules.problems.add(seen.batch.position, "TWL223", what)
         for rule in indexes:
             rule.see(seen)
 

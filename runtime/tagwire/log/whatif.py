@@ -123,7 +123,7 @@ class WhatIf:
             piece = next(pieces, None)
             if piece is None:
                 return
-            self._add(piece, segment, topic, begun)
+            self._add(piece, topic, begun)
             if tell:
                 tell(piece.source_bytes)
 
@@ -132,9 +132,9 @@ class WhatIf:
             self.measures.setdefault(kind, Measure()).add(measure)
         self.losses.merge(other.losses)
 
-    def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
+    def _add(self, piece: Piece, topic: str, begun: float) -> None:
         """Measure a batch. `begun` is the value of `process_time()` before the batch was read."""
-        batch, file = piece.batch, segment.name
+        batch = piece.batch
         codec = self.conversion.codec_of(piece)
         count = len(batch)
         measure = self.measures.setdefault(Kind(topic, batch.format, codec, fill_of(count)), Measure())
@@ -144,11 +144,11 @@ class WhatIf:
         why = left_out(batch, after) or left_out(batch, before)
         if why:
             measure.left_out += 1
-            self.losses.add(RecordLoss("records", count, why), file, piece.position)
+            self.losses.add(RecordLoss("records", count, why), piece.source)
             return
         losses = LossReport()
         try:
-            converted = converted_batch(batch, after, lambda loss: losses.add(loss, file, piece.position), codec)
+            converted = converted_batch(batch, after, lambda loss: losses.add(loss, piece.source), codec)
             measure.seconds += process_time() - begun
             reference = converted_batch(batch, before, _ignore, codec)
             uncompressed = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
@@ -156,7 +156,7 @@ class WhatIf:
         except EncodeError as error:
             measure.left_out += 1
             measure.rejected += 1
-            self.losses.add(RecordLoss(error.path, None, f"rejected: {error.reason}"), file, piece.position)
+            self.losses.add(RecordLoss(error.path, None, f"rejected: {error.reason}"), piece.source)
             return
         self.losses.merge(losses)
         measure.batches += 1

@@ -10,8 +10,9 @@ from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import Limits
 from tagwire.log.convert import Conversion, ConvertReport, convert_partition, copy_directory_files
 from tagwire.log.rebatching import BatchSize, rebatched
+from tagwire.log.scan import LogBatch
 from tagwire.log.verify import verify_partition
-from tagwire.records import Record, RecordBatch, build
+from tagwire.records import Record, build
 
 CopyOf = Callable[[str], Path]
 TXN = "kafka4/alpha-txn-many-0"
@@ -136,13 +137,13 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
     assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "'h': 1 byte 31"
 
 
-def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
+def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[LogBatch]:
     usual: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 10, "is_transactional": True}
     usual |= {"partition_leader_epoch": 3} | (first or {})
     one = build([Record(0, 50, b"a", b"1"), Record(1, 51, b"b", b"2")], "v2", **usual)
     after = {**usual, "base_sequence": 12 if usual["base_sequence"] >= 0 else -1} | change
     other = build([Record(2, 60, b"c", b"3"), Record(3, 61, b"d", b"4")], "v2", **after)
-    return [(0, one), (one.size, other)]
+    return [LogBatch(one, "0.log", 0), LogBatch(other, "0.log", one.size)]
 
 
 @pytest.mark.parametrize(("change", "batches"), [
@@ -161,13 +162,13 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
     batch = piece.batch
     assert (batch.base_sequence, batch.base_offset, batch.last_offset, len(batch)) == (top - 1, 0, 3, 4)
     assert (batch.producer_id, batch.producer_epoch, batch.is_transactional, batch.max_timestamp) == (7, 1, True, 61)
-    assert (piece.source_batches, piece.source_bytes) == (2, sum(each.size for _, each in two({})))
+    assert (piece.source_batches, piece.source_bytes) == (2, sum(each.size for each in two({})))
 
 
 def test_each_batch_is_counted(logs: Path) -> None:
     partition = log.Partition(logs / TXN)  # this log also has control batches, which are not regrouped
-    batches = [(0, batch) for segment in partition.segments for batch in segment.batches()]
-    assert any(batch.is_control for _, batch in batches)
+    batches = [batch for segment in partition.segments for batch in segment.batches()]
+    assert any(batch.is_control for batch in batches)
     assert sum(piece.source_batches for piece in rebatched(batches, BatchSize(records=100))) == len(batches)
 
 
@@ -175,7 +176,7 @@ def test_batch_is_split() -> None:
     offsets = (100, 101, 105, 106, 109)  # the batch header says that the batch covers offsets 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
-    batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
+    batches = [piece.batch for piece in rebatched([LogBatch(source, "0.log", 0)], BatchSize(records=2))]
     found = [(b.base_offset, b.last_offset, b.base_sequence, [r.offset for r in b]) for b in batches]
     assert found == [(98, 104, 0x7FFFFFFF - 3, [100, 101]), (105, 108, 3, [105, 106]), (109, 111, 7, [109])]
 
@@ -183,7 +184,7 @@ def test_batch_is_split() -> None:
 @pytest.mark.parametrize("most", [70, 100, 150, 1000])
 def test_batches_are_filled_to_their_limit(most: int) -> None:
     records = [Record(n, 1000 * n, b"k" * n, b"v" * n, (("h", None),) * (n % 3)) for n in range(30)]
-    batches = [each.batch for each in rebatched([(0, build(records, "v2"))], BatchSize(bytes=most))]
+    batches = [each.batch for each in rebatched([LogBatch(build(records, "v2"), "0.log", 0)], BatchSize(bytes=most))]
     for batch, following in zip(batches, (*batches[1:], None), strict=True):
         assert batch.size <= most or len(batch) == 1
         if following is not None:

@@ -5,7 +5,7 @@ from small_logs import sealed
 
 from tagwire.layout import Fixed, Item, StructLayout
 from tagwire.log import LogError
-from tagwire.log.damage import Damage, Found, SumCheck, pieces
+from tagwire.log.damage import Damage, SumCheck, pieces
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, Record, build, format_names, format_of
 from tagwire.wire.types import WIRE_TYPES
@@ -100,11 +100,10 @@ def read(
 ) -> list[tuple[bool, int, int]]:
     rows = []
     for piece in pieces(Scan("f", data, formats or FormatSet("v2")), position, last):
-        if isinstance(piece, Found):
-            rows.append((KEPT, piece.position, piece.position + piece.batch.size))
-        else:
-            assert isinstance(piece, Damage)
+        if isinstance(piece, Damage):
             rows.append((LOST, piece.position, piece.end))
+        else:
+            rows.append((KEPT, piece.position, piece.position + piece.size))
     return rows
 
 
@@ -206,5 +205,5 @@ def test_checksum_errors_equal_those_of_reading(name: str) -> None:
 def test_batches_after_damage_are_found_in_every_format(name: str, gap: bytes) -> None:
     begun, rest = batches(name, 0), batches(name, 10)
     data = bytes((begun[0] ^ 1, *begun[1:20], begun[20] ^ 1)) + begun[21:] + gap + rest
-    found = [piece.position for piece in pieces(Scan("f", data, FormatSet(name))) if isinstance(piece, Found)]
+    found = [piece.position for piece in pieces(Scan("f", data, FormatSet(name))) if not isinstance(piece, Damage)]
     assert len(begun + gap) in found

@@ -160,6 +160,6 @@ def test_batches_across_the_ends_of_windows_are_read_natively(tmp_path: Path) ->
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
     with open_file(path) as data:
-        found = [(position, type(batch), bytes(batch.encode())) for position, batch in Scan(str(path), data).batches()]
+        found = [(batch.position, type(batch), bytes(batch.encode())) for batch in Scan(str(path), data).batches()]
     positions = [sum(map(len, batches[:number])) for number in range(len(batches))]
     assert found == [(at, QuickBatch, batch) for at, batch in zip(positions, batches, strict=True)]

@@ -108,7 +108,7 @@ def test_damage_is_reported_as_by_trying_every_byte(monkeypatch: pytest.MonkeyPa
 
     def verdicts() -> list[Any]:
         return [
-            [(p.position, p.end, str(p.error)) if isinstance(p, Damage) else (p.position, p.batch.size) for p in found]
+            [(p.position, p.end, str(p.error)) if isinstance(p, Damage) else (p.position, p.size) for p in found]
             for found in (pieces(Scan("file", data)) for data in files)
         ]
 

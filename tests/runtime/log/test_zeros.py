@@ -25,11 +25,7 @@ def batch(offset: int, format: str, value: bytes = b"v") -> bytes:
 
 def found(data: bytes, format: str) -> list[Any]:
     return [
-        (
-            (piece.position, piece.end, str(piece.error))
-            if isinstance(piece, Damage)
-            else (piece.position, piece.batch.size)
-        )
+        ((piece.position, piece.end, str(piece.error)) if isinstance(piece, Damage) else (piece.position, piece.size))
         for piece in pieces(Scan("file", data, format))
     ]
 

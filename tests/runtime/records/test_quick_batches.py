@@ -42,8 +42,8 @@ def read(data: bytes, limits: Limits) -> Any:
 def scanned(data: bytes, limits: Limits) -> Any:
     found: list[Any] = []
     try:
-        for position, batch in Scan("f", data, limits=limits).batches():
-            found.append((position, *(getattr(batch, name) for name in SCANNED), batch.encode(), totals(batch)))
+        for batch in Scan("f", data, limits=limits).batches():
+            found.append((batch.position, *(getattr(batch, name) for name in SCANNED), batch.encode(), totals(batch)))
             found += batch
     except TagwireError as error:
         found.append((type(error), str(error)))
@@ -153,7 +153,7 @@ def test_iterators_share_no_state() -> None:
 
 def test_scanned_batches_keep_only_their_own_bytes() -> None:
     data = build([Record(0, 1, b"k", b"v" * 9)]).encode() * 2
-    batches = [batch for _, batch in Scan("f", data).batches()]
+    batches = [*Scan("f", data).batches()]
     assert [type(batch) for batch in batches] == [QuickBatch] * 2
     assert [batch._buf for batch in batches] == [data[: len(data) // 2]] * 2
     copied = pickle.loads(pickle.dumps(batches[1]))
