@@ -255,19 +255,19 @@ class Pass:
         Raises LogError if the batch is invalid.
         """
         rows, root, headers_only = self.rows, self.root, self.options.headers_only
-        position, done, file = rows.position, rows.index, encodable(scan.file)
+        position, done = rows.position, rows.index
         is_outline = headers_only and not self.options.verified
         batch = scan.outline(position) if is_outline else scan.batch(position)
         if self.options.ordered:
             check_order(batch, rows.last_offset)
         size = batch.size
-        shared = batch_values(root, batch, file, position, headers_only=is_outline)
+        shared = batch_values(root, batch, headers_only=is_outline)
         if headers_only:
             rows.put(shared)
         for number, record in enumerate(() if headers_only else batch):
             if number < done or (first_offset is not None and record.offset < first_offset):
                 continue
-            rows.put(record_values(root, record, shared, file, position))
+            rows.put(record_values(root, record, shared))
             if rows.is_full:
                 yield rows.take()
         if rejected and self.options.formats.strict:

@@ -16,9 +16,10 @@ from tagwire.frames.record_frames import FRAME_VERSION, KEY_VERSION
 from tagwire.layout import Nested
 from tagwire.limits import Limits
 from tagwire.log.errors import reject
+from tagwire.log.scan import LogBatch
 from tagwire.records import Format, FormatSet, Record, RecordBatch
 from tagwire.records.format_set import AUTO, format_set
-from tagwire.text_format import near
+from tagwire.text_format import encodable, near
 from tagwire.wire.varint import UVARINT_MAX, read_uvarint
 
 Value = Callable[[Any], Any]
@@ -194,20 +195,20 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
     return Column("", "+s", children=tuple(there[name] for name in requested))
 
 
-def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
+def batch_values(root: Column, batch: LogBatch, *, headers_only: bool) -> dict[str, Any]:
     """Return the column values that a batch's records share. Raises LogError for a number that doesn't fit its column.
 
     With `headers_only`, nothing is decompressed, so the base offset of a compressed v0 or v1 message is None.
     """
-    values: dict[str, Any] = {"file": file, "position": position}
+    values: dict[str, Any] = {"file": encodable(batch.file), "position": batch.position}
     for column in root.children:
         assert isinstance(column, LogColumn)
         if not column.of_record and column.name not in values:
             values[column.name] = (column.of_header if headers_only else column.value)(batch)
-    return _checked(root, values, file, position)
+    return _checked(root, values)
 
 
-def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
+def record_values(root: Column, record: Record, shared: dict[str, Any]) -> dict[str, Any]:
     """Return a record's values for the columns of `root`. `shared` has the values that all records of the batch share.
 
     Raises LogError for a number that does not fit its column.
@@ -217,10 +218,10 @@ def record_values(root: Column, record: Record, shared: dict[str, Any], file: st
         for column in root.children
         if isinstance(column, LogColumn) and column.of_record
     }
-    return _checked(root, values, file, position)
+    return _checked(root, values)
 
 
-def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> dict[str, Any]:
+def _checked(root: Column, values: dict[str, Any]) -> dict[str, Any]:
     for column in root.children:
         bound = _INTEGERS.get(column.format)
         value = values.get(column.name)
@@ -228,7 +229,7 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
             continue
         if not -bound <= value < bound:
             bits = 64 if bound >> 32 else 32
-            reject(file, "TWL106", position, f"{column.name} {value}", f"a {bits}-bit number")
+            reject(values["file"], "TWL106", values["position"], f"{column.name} {value}", f"a {bits}-bit number")
         if column.format == _TIME and value == -1:
             values[column.name] = None
     return values
