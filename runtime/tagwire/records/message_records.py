@@ -9,7 +9,7 @@ format of its version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tagwire.errors import TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -119,7 +119,7 @@ def convert_records(
     cls = type(message)
     target = _formats(cls, to, None) if isinstance(to, int) else _formats(cls, None, to)
     source, is_response = _formats(cls, version, format), message.KIND == "response"
-    work = _Conversion(source, target, compression, limits, is_response=is_response)
+    work = _Conversion(source, target, compression, limits, is_response, [])
     converted: M = work.struct((message,), "")
     if work.losses and on_loss == "error":
         raise work.losses[0].error(message.NAME, "can't be represented")
@@ -210,24 +210,15 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
         yield at, value
 
 
-class _Conversion:
+class _Conversion(NamedTuple):
     """Converts the records in one message to other formats. `losses` collects the values that are lost."""
 
-    def __init__(
-        self,
-        source: FormatOfRow,
-        target: FormatOfRow,
-        compression: str | None,
-        limits: Limits,
-        *,
-        is_response: bool,
-    ) -> None:
-        self.source = source
-        self.target = target
-        self.compression = compression
-        self.limits = limits
-        self.is_response = is_response
-        self.losses: list[RecordLoss] = []
+    source: FormatOfRow
+    target: FormatOfRow
+    compression: str | None
+    limits: Limits
+    is_response: bool
+    losses: list[RecordLoss]
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
         """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
@@ -272,5 +263,5 @@ class _Conversion:
             self.losses.append(RecordLoss(at, len(batch), why))
             return b""
         converted, lost = convert(batch, target, compression=self.compression)
-        self.losses += [RecordLoss(f"{at}.{loss.path}", loss.value, loss.reason) for loss in lost]
+        self.losses.extend(RecordLoss(f"{at}.{loss.path}", loss.value, loss.reason) for loss in lost)
         return converted.encode()

@@ -74,11 +74,9 @@ def open_records(
         row = _row_at(message, node.path)
         if row is None or not format_of_row(row):
             continue
-        opened = _Opened(node, bytes(node.value), strict, limits)
         only = message.KIND == "request" and format is None
         formats = format_set(format_to_read(format_of_row(row), only=only))
-        opened.read(formats, partial=message.KIND == "response")
-        traced.has_opened(canonical=opened.canonical, error=opened.error)
+        _open(traced, node, formats, partial=message.KIND == "response", strict=strict, limits=limits)
     return traced
 
 
@@ -94,41 +92,24 @@ def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
     return row
 
 
-class _Opened:
-    """The trace of one records field. Offsets in its nodes count from the start of the message."""
-
-    def __init__(self, node: Node, data: bytes, strict: bool, limits: Limits) -> None:
-        self.node = node
-        self.data = data
-        self.begin = node.end - len(data)
-        self.strict = strict
-        self.limits = limits
-        self.nodes: list[Node] = []
-        self.canonical = True
-        self.error: DecodeError | None = None
-
-    def read(self, formats: "FormatSet", *, partial: bool) -> None:
-        """Give the records field a child node for each batch, and one for any bytes after the last batch."""
-        position = 0
-        what = "not read"
-        for seen in trace_batches(self.data, formats, strict=self.strict, limits=self.limits):
-            if seen.error is not None and partial and formats.is_cut(self.data, position):
-                what = "cut off"
-                break
-            self.add(seen, position)
-            position += seen.root.length
-        count = len(self.nodes)
-        if position < len(self.data):
-            self.nodes.append(bytes_node(self.data[position:], what).moved(self.begin + position, self.path(count)))
-        self.node.put(self.nodes, count)
-
-    def path(self, index: int) -> str:
-        return f"{self.node.path}[{index}]"
-
-    def add(self, seen: Trace, position: int) -> None:
-        path = self.path(len(self.nodes))
-        self.nodes.append(seen.root.moved(self.begin + position, path))
-        self.canonical = self.canonical and seen.canonical
-        if (error := seen.error) is not None:
+def _open(traced: Trace, node: Node, formats: "FormatSet", *, partial: bool, strict: bool, limits: Limits) -> None:
+    """Give a records field a child node for each batch, and one for any bytes after the last batch."""
+    data = bytes(node.value)
+    begin, position, what = node.end - len(data), 0, "not read"
+    nodes: list[Node] = []
+    for seen in trace_batches(data, formats, strict=strict, limits=limits):
+        error = seen.error
+        if error is not None and partial and formats.is_cut(data, position):
+            what = "cut off"
+            break
+        path = f"{node.path}[{len(nodes)}]"
+        nodes.append(seen.root.moved(begin + position, path))
+        if error is not None:
             inner = f"{path}.{error.path}" if error.path else path
-            self.error = type(error)(**details(error, path=inner, offset=self.begin + position + error.offset))
+            error = type(error)(**details(error, path=inner, offset=begin + position + error.offset))
+        traced.has_opened(canonical=seen.canonical, error=error)
+        position += seen.root.length
+    count = len(nodes)
+    if position < len(data):
+        nodes.append(bytes_node(data[position:], what).moved(begin + position, f"{node.path}[{count}]"))
+    node.put(nodes, count)
