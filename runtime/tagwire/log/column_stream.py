@@ -294,9 +294,8 @@ class Pass:
         if isinstance(piece, Damage):
             self.rows.leave(piece.end, None)
             return piece, None
-        end = position + piece.size
-        self.rows.leave(end, piece.last_offset)
-        return Damage(position, end, error), piece
+        self.rows.leave(piece.end, piece.last_offset)
+        return Damage(position, piece.end, error), piece
 
 
 class _Window:

@@ -62,8 +62,7 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Log
         if batch is None:
             return
         yield batch
-        position += batch.size
-        last = batch.last_offset
+        position, last = batch.end, batch.last_offset
 
 
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[LogBatch]:

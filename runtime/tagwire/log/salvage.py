@@ -148,13 +148,11 @@ class _Salvage:
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
                     self._lose(problem_of(piece.error, skipped=(piece.position, piece.end)), piece.end - piece.position)
-                    stop = piece.end
                 else:
-                    stop = piece.position + piece.size
-                    spans.append(_Span(piece.position, stop, piece.base_offset, piece.last_offset))
+                    spans.append(_Span(piece.position, piece.end, piece.base_offset, piece.last_offset))
                 if self.tell:
-                    self.tell(stop - self._reached)
-                self._reached = stop
+                    self.tell(piece.end - self._reached)
+                self._reached = piece.end
         except LogPathError as error:  # keep the batches before the unreadable bytes
             text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"
             self._lose(LogProblem(self._reached, "TWL100", text), len(scan.data) - self._reached)

@@ -54,6 +54,11 @@ class LogBatch(RecordBatch):
         self.position = position
         self.skip: Skip | None = None
 
+    @property
+    def end(self) -> int:
+        """The position in the file after the batch."""
+        return self.position + self.size
+
     @contextmanager
     def _raising_log_errors(self) -> Generator[None]:
         try:

@@ -99,7 +99,7 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
 
 
 class _IndexRule:
-    """Base class of index checks. Each check sees all batches of a segment, and collects the problems of one index."""
+    """Sees all batches of a segment, and collects the problems of one index. The base class checks nothing."""
 
     def __init__(self, path: Any) -> None:
         self.path = path
@@ -107,10 +107,13 @@ class _IndexRule:
 
     def see(self, seen: Seen) -> None:
         """Take the segment's next batch, and check the index entries that can be checked against it."""
-        raise NotImplementedError
 
     def end(self) -> None:
         """Check the remaining entries. Called after the last batch."""
+
+    def may_list(self, aborted: AbortedTransaction) -> bool:
+        """Return whether a transaction index lists an aborted transaction, or true for an unreadable index."""
+        return True
 
 
 class _AscendingIndexRule(_IndexRule):
@@ -221,6 +224,9 @@ class _TransactionIndexRule(_IndexRule):
         super().__init__(path)
         self.entries_left = {(entry.producer_id, entry.last_offset): (at, entry) for at, entry in entries}
 
+    def may_list(self, aborted: AbortedTransaction) -> bool:
+        return (aborted.producer_id, aborted.last_offset) in self.entries_left
+
     def see(self, seen: Seen) -> None:
         if seen.marker == ABORT:
             self.entries_left.pop((seen.batch.producer_id, seen.batch.base_offset), None)
@@ -231,24 +237,27 @@ class _TransactionIndexRule(_IndexRule):
             self.problems.add(at, "TWL222", what)
 
 
-def _index_rules(segment: Segment) -> tuple[list[_IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """Return (rules, errors): a rule for each index file of a segment, and (path, error) for each unreadable file."""
-    rules: list[_IndexRule] = []
-    errors: list[tuple[Any, LogError | LogPathError]] = []
-    makers: tuple[tuple[str, Callable[[Any, int], _IndexRule]], ...] = (
-        ("index", lambda path, base: _OffsetIndexRule(OffsetIndex(path, base))),
-        ("timeindex", lambda path, base: _TimeIndexRule(TimeIndex(path, base))),
-        ("txnindex", lambda path, base: _TransactionIndexRule(path, list(positioned_transactions(path)))),
-    )
-    for kind, make in makers:
+_INDEX_RULES: Final[dict[str, Callable[[Any, int], _IndexRule]]] = {
+    "index": lambda path, base: _OffsetIndexRule(OffsetIndex(path, base)),
+    "timeindex": lambda path, base: _TimeIndexRule(TimeIndex(path, base)),
+    "txnindex": lambda path, base: _TransactionIndexRule(path, list(positioned_transactions(path))),
+}
+"""Maps kinds of index files to functions that read an index and return its rule. Raise LogError or LogPathError."""
+
+
+def _index_rules(segment: Segment) -> dict[str, _IndexRule]:
+    """Return a rule for each index file of a segment, by kind. An unreadable file has a rule that only reports this."""
+    rules: dict[str, _IndexRule] = {}
+    for kind, make in _INDEX_RULES.items():
         path = segment.sibling(kind)
         if path is None:
             continue
         try:
-            rules.append(make(path, segment.base_offset or 0))
+            rules[kind] = make(path, segment.base_offset or 0)
         except (LogError, LogPathError) as error:
-            errors.append((path, error))
-    return rules, errors
+            rules[kind] = _IndexRule(path)
+            rules[kind].problems.add(*_problem(path, error))
+    return rules
 
 
 class _Verifier:
@@ -260,8 +269,7 @@ class _Verifier:
         self.transactions = OpenTransactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        indexes, errors = _index_rules(segment)
-        self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in errors)
+        indexes = _index_rules(segment)
         self.rules.problems = problems = Problems()
         self._batches = self._records = self._end = 0
         try:
@@ -272,37 +280,31 @@ class _Verifier:
         except LogPathError as error:
             problems.add(*unread(segment.path, error, self._end))
         yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
-        for rule in indexes:
+        for rule in indexes.values():
             yield FileReport(rule.path, 0, 0, _size(rule.path), rule.problems.rows())
-        for path, reason in errors:
-            yield FileReport(path, 0, 0, _size(path), [_problem(path, reason)])
 
-    def _read(self, segment: Segment, scan: Scan, indexes: list[_IndexRule]) -> None:
+    def _read(self, segment: Segment, scan: Scan, indexes: dict[str, _IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
         for piece in pieces(scan):
             if isinstance(piece, Damage):
                 self.rules.problems.add(*problem_of(piece.error, skipped=(piece.position, piece.end)))
-                end = piece.end
             else:
                 seen = self.rules.check(piece, base_offset)
                 self._batches, self._records = self._batches + 1, self._records + seen.records
                 self._follow(seen, indexes)
-                end = piece.position + piece.size
             if self.tell:
-                self.tell(end - self._end)
-            self._end = end
-        for rule in indexes:
+                self.tell(piece.end - self._end)
+            self._end = piece.end
+        for rule in indexes.values():
             rule.end()
 
-    def _follow(self, seen: Seen, indexes: list[_IndexRule]) -> None:
+    def _follow(self, seen: Seen, indexes: dict[str, _IndexRule]) -> None:
         aborted = self.transactions.see(seen.batch, seen.records, seen.marker)
-        if aborted and not self._unreadable_index:
-            index = next((each for each in indexes if isinstance(each, _TransactionIndexRule)), None)
-            if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
-                what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
-                what += "; the transaction index does not list it"
-                self.rules.problems.add(seen.batch.position, "TWL223", what)
-        for rule in indexes:
+        if aborted and not ("txnindex" in indexes and indexes["txnindex"].may_list(aborted)):
+            what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
+            what += "; the transaction index does not list it"
+            self.rules.problems.add(seen.batch.position, "TWL223", what)
+        for rule in indexes.values():
             rule.see(seen)
 
     def _check_end(self, size: int, next_base: int | None) -> None:
