@@ -146,14 +146,23 @@ def test_every_rule_rejects(
     assert (*position, rule) in problems(folder, format)
 
 
+def cut_index_of_swap(folder: Path) -> None:
+    """Cut the first segment's transaction index, and name the segment's files as if compaction had just written it."""
+    edit(f"{FIRST}.txnindex", 0, b"", cut=3)(folder)
+    for path in [*folder.glob(f"{FIRST}.*")]:
+        if path.suffix in (".log", ".index", ".timeindex", ".txnindex"):
+            path.rename(folder / f"{path.name}.swap")
+
+
 NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [
     ("TWL223", TXN, edit(f"{FIRST}.txnindex", 0, b"", cut=3)),
+    ("TWL223", TXN, cut_index_of_swap),
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n0 0\n1 0\n")),
 ]
 """Each case: (rule, log, change). The change modifies a file that the rule checks, but does not break the rule."""
 
 
-@pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[row[0] for row in NO_RULES])
+@pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[f"{row[0]}-{n}" for n, row in enumerate(NO_RULES)])
 def test_changes_that_break_no_rule(rule: str, name: str, change: Callable[[Path], None], copy_of: CopyOf) -> None:
     folder = copy_of(name)
     change(folder)
