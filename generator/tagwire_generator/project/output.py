@@ -200,13 +200,7 @@ def write_all(contents: Mapping[Path, str | bytes], before: Mapping[Path, bytes 
         for path, content in contents.items():
             data = content.encode() if isinstance(content, str) else content
             status = _status(path)
-            if status is not None and (stream := _stream_to(status)) is not None:
-                stream.flush()
-                with os.fdopen(stream.fileno(), "wb", closefd=False) as file:
-                    file.write(data)
-                continue
-            if status is not None and not S_ISREG(status.st_mode):
-                path.write_bytes(data)
+            if status is not None and _is_written_in_place(path, status, data):
                 continue
             target = Path(os.path.realpath(path))  # Path.resolve fails if links form a loop
             made += [folder for folder in target.parents if not folder.exists()]
@@ -253,6 +247,22 @@ def _unchanged(before: Mapping[Path, bytes | None]) -> Generator[None]:
                     "again"
                 )
         yield
+
+
+def _is_written_in_place(path: Path, status: os.stat_result, data: bytes) -> bool:
+    """Write to a path that must not be replaced: a pipe, a device, or the file of an output stream.
+
+    Return False for any other path, without writing.
+    """
+    if (stream := _stream_to(status)) is not None:
+        stream.flush()
+        with os.fdopen(stream.fileno(), "wb", closefd=False) as file:
+            file.write(data)
+    elif not S_ISREG(status.st_mode):
+        path.write_bytes(data)
+    else:
+        return False
+    return True
 
 
 def _stream_to(status: os.stat_result) -> TextIO | None:
