@@ -28,13 +28,13 @@ class Node:
         "_kind",
         "_number",
         "_row",
-        "_spans",
         "_stop",
         "_value",
         "complete",
         "length",
         "offset",
         "path",
+        "spans",
         "type",
     )
 
@@ -52,7 +52,8 @@ class Node:
     def _set_fields(
         self, spans: Spans, row: int, data: bytes, kind: SpanKind, number: int, offset: int, length: int
     ) -> None:
-        self._spans = spans
+        self.spans = spans
+        """The data of the whole trace, from which the nodes are built."""
         self._row = row
         self._data = data
         self._kind = kind
@@ -70,8 +71,8 @@ class Node:
         An array's value is its element count, a tagged field entry's value is its size in bytes, and a struct's value
         is True. After `open_records`, the value of a records field is the number of its batches.
         """
-        if self._spans.opened and self._row in self._spans.opened:
-            return self._spans.opened[self._row].number
+        if self.spans.opened and self._row in self.spans.opened:
+            return self.spans.opened[self._row].number
         if self._value is _NOT_READ:
             self._value = self._read()
         return self._value
@@ -79,9 +80,9 @@ class Node:
     def _read(self) -> Any:
         if self._kind.is_leaf:
             end = self._begin + self.length
-            return self._spans.value(self._kind, self._begin, end, self._data) if self.complete else None
-        if self._row in self._spans.odd:
-            return self._spans.odd[self._row]
+            return self.spans.value(self._kind, self._begin, end, self._data) if self.complete else None
+        if self._row in self.spans.odd:
+            return self.spans.odd[self._row]
         if self._number < 0:
             return None
         return True if self._kind.is_struct else self._number
@@ -95,14 +96,14 @@ class Node:
 
     def parts(self) -> Iterator["Node"]:
         """Yield the nodes that `children` returns, but don't cache them."""
-        if self._row in self._spans.opened:
-            yield from self._spans.opened[self._row].nodes
+        if self._row in self.spans.opened:
+            yield from self.spans.opened[self._row].nodes
             return
         if self._row + 1 < self._stop:
             data = self._data if self.decompressed is None else self.decompressed
             row = self._row + 1
             while row < self._stop:
-                node = Node(self._spans, row, self.path, data)
+                node = Node(self.spans, row, self.path, data)
                 yield node
                 row = node._stop
         elif self._are_alike:
@@ -111,8 +112,8 @@ class Node:
     @property
     def has_parts(self) -> bool:
         """Whether the node has children."""
-        if self._row in self._spans.opened:
-            return bool(self._spans.opened[self._row].nodes)
+        if self._row in self.spans.opened:
+            return bool(self.spans.opened[self._row].nodes)
         return self._row + 1 < self._stop or self._are_alike
 
     @property
@@ -126,17 +127,12 @@ class Node:
         assert kind is not None
         node = Node.__new__(Node)
         begin = self._begin + self.length - (self._number - index) * self._kind.width
-        node._set_fields(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
+        node._set_fields(self.spans, -1, self._data, kind, NULL, begin, self._kind.width)
         node.path = f"{self.path}[{index}]"
         node.type = kind.text
         node.complete = True
         node._stop = 0
         return node
-
-    @property
-    def spans(self) -> Spans:
-        """The data of the whole trace, from which the nodes are built."""
-        return self._spans
 
     @property
     def rows(self) -> range:
@@ -146,12 +142,12 @@ class Node:
     @property
     def decompressed(self) -> bytes | None:
         """The decompressed bytes of a compressed node, else None. The children's offsets refer to these bytes."""
-        return self._spans.decompressed.get(self._row)
+        return self.spans.decompressed.get(self._row)
 
     @property
     def messages(self) -> tuple[str, ...]:
         """The messages in the trace: one message, or the header and the body of a frame."""
-        return tuple(self._spans.messages)
+        return tuple(self.spans.messages)
 
     @property
     def member(self) -> str:
@@ -167,7 +163,7 @@ class Node:
     @property
     def bits(self) -> "tuple[Bits, ...]":
         """The named bits of the value. The tuple is empty if there are none."""
-        return self._spans.bits.get(self._row, ())
+        return self.spans.bits.get(self._row, ())
 
     @property
     def meaning(self) -> str:
@@ -180,13 +176,13 @@ class Node:
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
         """Replace the children of a records field with `nodes`. `count` is the number of batches."""
-        self._spans.opened[self._row] = Opened(count, tuple(nodes))
+        self.spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
         """Return a copy of this root node with a new offset and path, for the trace of a longer input."""
-        self._spans.begin = begin
-        return Node(self._spans, self._row, path, self._data)
+        self.spans.begin = begin
+        return Node(self.spans, self._row, path, self._data)
 
     @property
     def end(self) -> int:
@@ -196,23 +192,23 @@ class Node:
     @property
     def header_length(self) -> int:
         """The number of bytes before the first child, or of the whole node if it has no children."""
-        if self._row in self._spans.opened:
-            nodes = self._spans.opened[self._row].nodes
+        if self._row in self.spans.opened:
+            nodes = self.spans.opened[self._row].nodes
             return nodes[0].offset - self.offset if nodes else self.length
         if self._row + 1 < self._stop and self.decompressed is None:
-            return self._spans[self._row + 1].offset - self._begin
+            return self.spans[self._row + 1].offset - self._begin
         return self.length - self._number * self._kind.width if self._are_alike else self.length
 
     @property
     def trailer_length(self) -> int:
         """The number of bytes after the last child."""
-        if self._row in self._spans.opened:
-            nodes = self._spans.opened[self._row].nodes
+        if self._row in self.spans.opened:
+            nodes = self.spans.opened[self._row].nodes
             return self.end - nodes[-1].end if nodes else 0
         if self._row + 1 >= self._stop or self.decompressed is not None:
             return 0
-        *_, last = self._spans.inside(self._row, self._stop)
-        return self._begin + self.length - self._spans.end(last)
+        *_, last = self.spans.inside(self._row, self._stop)
+        return self._begin + self.length - self.spans.end(last)
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and its descendants, in byte order."""
@@ -223,15 +219,15 @@ class Node:
     @property
     def is_hidden(self) -> bool:
         """Whether the bytes and the value are hidden: they are sensitive, and `showing_sensitive` is not active."""
-        if not self._spans.secrets or not hides():
+        if not self.spans.secrets or not hides():
             return False
         steps = [step.partition("[")[0] for step in self.path.split(".")]
-        return any(root.is_sensitive(steps) for root in self._spans.secrets)
+        return any(root.is_sensitive(steps) for root in self.spans.secrets)
 
     @property
     def may_hide(self) -> bool:
         """Whether undecoded bytes must be hidden, because they may contain sensitive values."""
-        return bool(self._spans.secrets) and hides()
+        return bool(self.spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
         """Return the path, type, offset, length, value, named bits and children as JSON-compatible values."""
@@ -259,10 +255,10 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
             return NotImplemented
-        return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
+        return (self.spans, self._row, self.path) == (other.spans, other._row, other.path)
 
     def __hash__(self) -> int:
-        return hash((id(self._spans), self._row, self.path))
+        return hash((id(self.spans), self._row, self.path))
 
     def __repr__(self) -> str:
         return f"<{self.path or 'message'}: {self.type}, bytes {self.offset} to {self.end}>"

@@ -231,27 +231,25 @@ The reader needs a layout only for errors. None can occur, because the bytes wer
 class SpanRecorder:
     """Writes the rows of a trace. A reader opens and closes a span for each value, and closes inner spans first."""
 
-    __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
+    __slots__ = ("_closed", "_known", "_open", "spans")
 
     def __init__(self, spans: Spans) -> None:
         self.spans = spans
-        self._open: list[int] = []
+        self._open: list[tuple[int, int]] = []
+        """The open spans, outermost first: the row of each, and the number of steps of its path."""
         self._closed = 0
         """The last row that was closed."""
-        self._depths: list[int] = []
-        """For each open span, the number of steps of its path."""
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
         """Open a span. `what` is the value's type, `tag N` for a tagged field, or another description."""
-        steps = path[self._depths[-1] if self._depths else 0 :]
+        steps = path[self._open[-1][1] if self._open else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
         is_indexed = bool(steps) and isinstance(steps[-1], int)
         if isinstance(what, str) and what.startswith("tag "):
             step, what = int(what[4:]), "tag"
-        self._depths.append(len(path))
-        self._open.append(self.spans.add(offset, self._kind(what, name, is_indexed), step))
+        self._open.append((self.spans.add(offset, self._kind(what, name, is_indexed), step), len(path)))
 
     def _kind(self, what: "Type | str", name: str, is_indexed: bool) -> int:
         key = what if isinstance(what, str) else id(what), name, is_indexed
@@ -262,7 +260,7 @@ class SpanRecorder:
         return known
 
     def note(self, value: Any) -> None:
-        row = self._open[-1]
+        row, _ = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
             return  # such a value has no nested spans, and is decoded on access
@@ -277,12 +275,12 @@ class SpanRecorder:
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
-        row = self._closed = self._open.pop()
-        self._depths.pop()
+        row, _ = self._open.pop()
+        self._closed = row
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def decompress(self, data: bytes, end: int) -> None:
-        row = self._open[-1]
+        row, _ = self._open[-1]
         self.spans.decompressed[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)
 
@@ -292,9 +290,8 @@ class SpanRecorder:
         `rows` are the numbers of their rows, outermost span first.
         """
         for row in rows:
-            around = self._depths[-1] if self._depths else 0
-            self._open.append(row)
-            self._depths.append(around + self.spans.kinds[self.spans[row].kind].steps)
+            around = self._open[-1][1] if self._open else 0
+            self._open.append((row, around + self.spans.kinds[self.spans[row].kind].steps))
 
     def stop(self, offset: int, within: int | None = None) -> None:
         """Close all open spans as incomplete because of an error.
@@ -303,7 +300,7 @@ class SpanRecorder:
         """
         spans = self.spans
         position = offset if within is None else within
-        for row in reversed(self._open):
+        for row, _ in reversed(self._open):
             begin, length, *_ = spans[row]
             if row in spans.decompressed and within is not None:
                 position = begin + length
@@ -314,4 +311,3 @@ class SpanRecorder:
                     spans.truncate(parts.pop())
             spans.set(row, length=max(position - begin, 0))
         self._open.clear()
-        self._depths.clear()
