@@ -65,9 +65,7 @@ def audit_captures(
         .join(spark.createDataFrame(known, _KNOWN), ["apiKey", "apiVersion"], "left")
         .where("isServed is not true")
     )
-    return found.select(*_COLUMNS, "firstTime", "lastTime", "sinceRelease", "lastRelease").orderBy(
-        "client", "api", "apiVersion"
-    )
+    return found.select(*_COLUMNS).orderBy("client", "api", "apiVersion")
 
 
 def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:

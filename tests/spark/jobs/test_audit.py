@@ -13,7 +13,9 @@ CAPTURES = DATA / "captures" / "captures.jsonl.gz"
 
 
 def test_requests_by_client_api_and_version(spark: SparkSession) -> None:
-    rows = audit_captures(spark, CAPTURES).collect()
+    found = audit_captures(spark, CAPTURES)
+    assert len(found.columns) == len(set(found.columns))  # otherwise, the rows can't be written to Parquet
+    rows = found.collect()
     calls = spark.read.format("kafka_rpc").option("body", "none").load(str(CAPTURES)).where("requestSize is not null")
     assert sum(row.requests for row in rows) == calls.count() > len(rows)
     [old] = [row for row in rows if (row.client, row.api, row.apiVersion) == ("kmsg28-probe", "Fetch", 0)]
