@@ -3,10 +3,11 @@
 If a file can't be restored exactly, the import fails and writes no output.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -39,6 +40,7 @@ from tagwire_spark.jobs.exported import (
 from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import job_inputs, received_folder, reject_output_inside
+from tagwire_spark.log_read.query import NO_OFFSET
 
 
 class RestoredFile(NamedTuple):
@@ -180,40 +182,30 @@ class _Records:
     """Reads one segment's records from a table file, batch by batch."""
 
     def __init__(self, source: Location, path: Path) -> None:
-        self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
-        self._columns: dict[str, list[Any]] = {}
-        self._positions: list[int] = []
-        self._next = 0
+        groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
+        self._batches = groupby(chain.from_iterable(map(_rows, groups)), key=itemgetter(0))
+        self._position = -1
+        """The position of the batch to which `_found` belongs."""
+        self._found: Iterator[tuple[Any, ...]] = iter(())
 
     def at(self, position: int) -> list[Record]:
         """Return the records of the batch at this position in the log file. Positions must ascend from call to call."""
-        found: list[Record] = []
-        while self._reaches(position):
-            positions = self._positions
-            first = bisect_right(positions, position - 1, self._next)
-            self._next = bisect_right(positions, position, first)
-            found += self._made(first, self._next)
-            if self._next < len(positions):
-                break
-        return found
+        while self._position < position:
+            self._position, self._found = next(self._batches, (NO_OFFSET, iter(())))
+        records = []
+        for _, offset, micros, key, value, headers in self._found if self._position == position else ():
+            pairs = [(each["key"], each["value"]) for each in headers or ()]
+            records.append(Record(offset, -1 if micros is None else micros // 1000, key, value, pairs))
+        return records
 
-    def _reaches(self, position: int) -> bool:
-        """Load row groups until one has the next row. Return False at the end of the file."""
-        while self._next >= len(self._positions):
-            self._columns.clear()
-            table = next(self._groups, None)
-            if table is None:
-                return False
-            times = table.column("timestamp").cast(pa.int64())
-            self._columns = {name: table.column(name).to_pylist() for name in NEEDED if name != "timestamp"}
-            self._columns["timestamp"] = [-1 if time is None else time // 1000 for time in times.to_pylist()]
-            self._positions, self._next = self._columns["position"], 0
-        return True
 
-    def _made(self, first: int, end: int) -> Iterator[Record]:
-        names = ("offset", "timestamp", "key", "value", "headers")
-        for offset, timestamp, key, value, headers in zip(*(self._columns[n][first:end] for n in names), strict=True):
-            yield Record(offset, timestamp, key, value, [(each["key"], each["value"]) for each in headers or ()])
+def _rows(table: Any) -> Iterator[tuple[Any, ...]]:
+    """Return a tuple for each row: position of the batch, offset, timestamp in microseconds, key, value, headers."""
+    times = table.column("timestamp").cast(pa.int64()).to_pylist()
+    position, offset, key, value, headers = (
+        table.column(name).to_pylist() for name in ("position", "offset", "key", "value", "headers")
+    )
+    return zip(position, offset, times, key, value, headers, strict=True)
 
 
 def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
