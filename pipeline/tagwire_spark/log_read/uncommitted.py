@@ -257,8 +257,8 @@ def _header(batch: LogBatch) -> _Header:
 def _needed_headers(batch: Any) -> list[_Header]:
     """Return the headers of transactional and control batches, and then the last header, which marks the progress."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
-    parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
-    return [_Header(**each) for part in parts for each in part.to_pylist()]
+    parts = (each.select(_Header._fields) for each in (batch.filter(needed), batch.slice(max(len(batch) - 1, 0))))
+    return [header for part in parts for header in map(_Header, *(column.to_pylist() for column in part.columns))]
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
