@@ -4,16 +4,16 @@ Frames are paired by connection and correlation ID.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from tagwire.captures import CapturedFrame, CaptureError, frame_of_row, frames_of_lines, frames_of_network, unzipped
 from tagwire.errors import TagwireError
-from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.registry import Registry
+from tagwire.message import Message
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, described
 from tagwire_spark.files.file_state import FileState
@@ -102,6 +102,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     else:
         request_side = _read_request(request, registry, body, strict) if request else Side()
         response_side = _read_response(response, registry, key, version, body, strict) if response else Side()
+    header_version = None if version is None else _of_request(registry, key, lambda cls: cls.header_version(version))
     times = [frame.milliseconds if frame else None for frame in exchange]
     return {
         "line": first.number,
@@ -111,9 +112,9 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
         "clientLabel": _encodable(first.client),
         "clientId": getattr(request_side.header, "client_id", None),
         "apiKey": key,
-        "api": _api_name(registry, key),
+        "api": _of_request(registry, key, lambda cls: cls.NAME.removesuffix("Request")),
         "apiVersion": version,
-        "headerVersion": _header_version(registry, key, version),
+        "headerVersion": header_version,
         "correlationId": _correlation_id(first),
         "request": request_side.body,
         "response": response_side.body,
@@ -144,16 +145,10 @@ def _correlation_id(frame: CapturedFrame) -> int | None:
     return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
 
 
-def _api_name(registry: Registry, key: int | None) -> str | None:
+def _of_request(registry: Registry, key: int | None, value: Callable[[type[Message]], Any]) -> Any:
+    """Return `value(class)` for the class of requests with this API key, or None if the API or version is unknown."""
     try:
-        return None if key is None else registry.request(key).NAME.removesuffix("Request")
-    except UnknownMessageError:
-        return None
-
-
-def _header_version(registry: Registry, key: int | None, version: int | None) -> int | None:
-    try:
-        return None if key is None or version is None else registry.request(key).header_version(version)
+        return None if key is None else value(registry.request(key))
     except TagwireError:
         return None
 
