@@ -29,8 +29,8 @@ from uuid import uuid4
 
 from tagwire.log.errors import is_folder
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit_folder import Attempt, Change, CommitFolder, Job
-from tagwire_spark.files.local_commit import LocalFolder
+from tagwire_spark.files.commit_folder import Attempt, Change, CommitFolder, Content, Job
+from tagwire_spark.files.local_commit import LocalFolder, contents_of
 from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.remote_commit import RemoteFolder
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, has_conditional_puts, is_remote, store
@@ -151,12 +151,10 @@ def settled(root: Path) -> Generator[None]:
     folder = LocalFolder(str(root))
     while True:
         with folder.locked(shared=True):
-            before = folder.last()
+            number, _ = folder.last()
             if not folder.pending():
-                yield
-                if folder.pending() or folder.last() != before:
-                    text = f"{root}: another write was committed while its files were listed; read again."
-                    raise PipelineError("KAFKA_LOG_CHANGED", text)
+                with _unchanged(folder, number, "while its files were listed"):
+                    yield
                 return
         with _alone(folder):
             pass
@@ -186,13 +184,16 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
         yield
         return
     folder = commit_folder(root, storage)
-    with folder.locked(shared=True):
+    with folder.locked(shared=True), _unchanged(folder, number, "after the read was planned"):
         yield
-        if folder.manifest(number + 1) or folder.last()[0] != number:
-            raise PipelineError(
-                "KAFKA_LOG_CHANGED",
-                storage.hidden(f"{root}: another write was committed after the read was planned; read again."),
-            )
+
+
+@contextmanager
+def _unchanged(folder: CommitFolder, number: int, when: str) -> Generator[None]:
+    """Raise PipelineError (KAFKA_LOG_CHANGED) at the end of the `with` block if a commit followed commit `number`."""
+    yield
+    if folder.manifest(number + 1) or folder.last()[0] != number:
+        raise PipelineError("KAFKA_LOG_CHANGED", f"{folder.shown}: another write was committed {when}; read again.")
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
@@ -241,33 +242,22 @@ class Leftover(NamedTuple):
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
     if is_remote(root):
-        return [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
-    path = local_path(root)
-    if not is_folder(path):
-        # A job that was killed in its first run may have left work folders, but no output folder.
-        if folders := work_folders(path):
-            return [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
-        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
-    found = [each for job in left_of(str(path), storage) if (each := _leftover(job)) is not None]
-    folders = [each for each in path.iterdir() if _WORK.fullmatch(each.name)] + work_folders(path)
-    return found + [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
+        found = [_job_leftover(job) for job in left_of(root, storage)]
+    else:
+        path = local_path(root)
+        jobs, folders = list[Job](), work_folders(path)
+        if is_folder(path):
+            jobs = left_of(str(path), storage)
+            folders += [each for each in path.iterdir() if _WORK.fullmatch(each.name)]
+        elif not folders:  # a job that was killed in its first run may have left work folders, but no output folder
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
+        found = [*map(_job_leftover, jobs), *(_leftover(str(each), contents_of(each)) for each in sorted(folders))]
+    return [each for each in found if each is not None]
 
 
 def work_folders(output: Path) -> list[Path]:
     """Return the hidden work folders that killed or running jobs have created next to `output`."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
-
-
-def _work_leftover(folder: Path) -> Leftover | None:
-    """Describe a job's hidden folder. Ignore files that vanish. Return None if the folder no longer exists."""
-    stats, last = [], 0.0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            if path.is_file():
-                stats.append(path.stat())
-    with suppress(FileNotFoundError):
-        last = max([folder.stat().st_mtime, *(each.st_mtime for each in stats)])
-    return Leftover(str(folder), len(stats), sum(each.st_size for each in stats), last) if last else None
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
@@ -276,13 +266,15 @@ def remove_leftovers(job: Job, hours: int) -> None:
     # Errors don't matter here, because the next write tries again to remove leftovers.
     with suppress(OSError, PipelineError):
         for left in left_of(job.root, job.storage):
-            if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
+            if left.id != job.id and (found := _job_leftover(left)) is not None and found.last_written < oldest:
                 abandon(left)
 
 
-def _leftover(job: Job) -> Leftover | None:
-    found = _of(job).contents(job)
-    if not found:
-        return None
-    sizes = [size for size, _ in found if size is not None]
-    return Leftover(f"{job.root}/{job.name}", len(sizes), sum(sizes), max(time for _, time in found))
+def _job_leftover(job: Job) -> Leftover | None:
+    return _leftover(f"{job.root}/{job.name}", _of(job).contents(job))
+
+
+def _leftover(path: str, contents: list[Content]) -> Leftover | None:
+    """Describe a hidden folder with these files. Return None if the folder no longer exists."""
+    sizes = [size for size, _ in contents if size is not None]
+    return Leftover(path, len(sizes), sum(sizes), max(time for _, time in contents)) if contents else None

@@ -4,6 +4,7 @@ Local folders use links and renames (`local_commit`); object storage uses condit
 (`remote_commit`). All names are paths relative to the log folder, with `/`.
 """
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from tagwire.log.whole_folder import on_disk
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 
 DONE: Final = "_SUCCESS"
 _PREFIX: Final = ".tagwire-"
 _WRITING: Final = ".writing"
-_NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
+_NUMBERED: Final = re.compile(r"\.tagwire-(\d{20})\.json")
 
 
 class Job(NamedTuple):
@@ -55,30 +57,28 @@ Content = tuple[int | None, float]
 
 
 class Attempt:
-    """The staging folder of one task attempt."""
+    """The staging folder of one task attempt. This class is for local folders, and a subclass for object storage."""
 
-    def __init__(self, folder: Path, to: "CommitFolder", job: Job, *, is_begun: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         """Local path, two levels below the log folder or, for object storage, below a local substitute for it."""
-        self.job = job
-        self.is_begun = is_begun
-        """Whether the job was begun explicitly. Attempts of such a job are rejected once the job is over."""
-        self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Make finished files accessible to the driver.
+        """Make finished files accessible to the driver: flush them to disk, or upload them to object storage.
 
-        The files stay in the attempt's folder if the driver can read it; otherwise, this uploads them to object
-        storage. Raises PipelineError or OSError if the upload fails.
+        Raises PipelineError or OSError if that fails.
         """
-        self._to.keep(self.folder.parents[1], files)
+        for path in (*files, *{file.parent for file in files}):
+            on_disk(path)
 
     def end(self) -> None:
-        """Check, after the attempt's last write, that the job is not over. Raises PipelineError if the job is over."""
-        self._to.end(self)
+        """Check, after the attempt's last write, that the job is not over. Raises PipelineError if the job is over.
+
+        A local folder needs no check: once a job is over, its folder no longer exists, so nothing can be written.
+        """
 
     def close(self) -> None:
-        self._to.close(self)
+        """Remove local files that the driver doesn't need."""
 
 
 class CommitFolder(ABC):
@@ -90,8 +90,10 @@ class CommitFolder(ABC):
     slowness = 1
     """How many times longer a commit takes here than in a local folder. Waiting times are multiplied by this factor."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, shown: str) -> None:
         self.root = root
+        self.shown = shown
+        """The path or URL without secrets, for error messages."""
 
     @abstractmethod
     def rejected(self) -> AbstractContextManager[None]:
@@ -108,17 +110,6 @@ class CommitFolder(ABC):
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
         """Create the staging folder for one task attempt. `commit.staging` explains `is_begun`."""
-
-    @abstractmethod
-    def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files accessible to the driver. If files are uploaded, their names are relative to `top`."""
-
-    @abstractmethod
-    def end(self, attempt: Attempt) -> None:
-        """Check that the job hasn't ended. If it has, remove the files of this task attempt and raise PipelineError."""
-
-    def close(self, attempt: Attempt) -> None:  # noqa: B027
-        """Remove an attempt's local folder, unless the driver needs it."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:
@@ -157,9 +148,14 @@ class CommitFolder(ABC):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits."""
 
-    @abstractmethod
     def manifest(self, number: int) -> dict[str, Any]:
         """Return the manifest of a commit, or {} if the commit is already finished or undone."""
+        found = self.read(manifest_name(number))
+        try:
+            return dict(json.loads(found)) if found is not None else {}
+        except (ValueError, TypeError) as error:
+            text = f"{self.shown}/{manifest_name(number)}: expected a JSON list of a commit's files, got invalid JSON: "
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}{error}.") from None
 
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:

@@ -44,7 +44,7 @@ def state_of_status(status: os.stat_result) -> FileState:
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
     """Return the state of an fsspec file from its details, a dict that `info` or a listing returned."""
-    tag = next((f"{name} {_comparable(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
+    tag = next((f"{name} {_timestamp(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 
 
@@ -56,17 +56,14 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
                 value = datetime.fromisoformat(value)
             except ValueError:
                 continue
-        if isinstance(value, datetime):
-            value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-        if isinstance(value, int | float):
-            return int(value * 1_000_000_000)
+        if isinstance(number := _timestamp(value), int | float):
+            return int(number * 1_000_000_000)
     return None
 
 
-def _comparable(value: Any) -> str:
-    if isinstance(value, datetime):
-        value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    return str(value)
+def _timestamp(value: Any) -> Any:
+    """Convert a datetime (by default, in UTC) to seconds since 1970. Return other values unchanged."""
+    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() if isinstance(value, datetime) else value
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:

@@ -40,7 +40,7 @@ from tagwire_spark.files.commit_folder import (
     write_failure,
 )
 
-__all__ = ["LocalFolder", "locked"]
+__all__ = ["LocalFolder", "contents_of", "locked"]
 
 _MOVES: Final = "moves"
 """The key of the list of files to move. The manifest of an undone commit has no such list."""
@@ -52,10 +52,8 @@ class LocalFolder(CommitFolder):
     """A log folder on this machine, or on a file system that all workers mount."""
 
     def __init__(self, root: str) -> None:
-        super().__init__(root)
+        super().__init__(root, root)
         self.path = Path(root)
-        self._found: dict[int, Path] = {}
-        """Maps commit numbers to manifest files. The name of a manifest written by hand may have fewer digits."""
         self._claimed: Mapping[str, Any] = {}
         """The manifest of the commit that this process has claimed."""
 
@@ -85,17 +83,7 @@ class LocalFolder(CommitFolder):
             folder.mkdir(parents=not is_begun)
         except FileNotFoundError:
             raise too_late(job) from None
-        return Attempt(folder, self, job, is_begun=is_begun)
-
-    def keep(self, top: Path, files: list[Path]) -> None:
-        """Flush the files to disk. They stay in the staging folder, where the driver can read them."""
-        for file in files:
-            on_disk(file)
-        for folder in {file.parent for file in files}:
-            on_disk(folder)
-
-    def end(self, attempt: Attempt) -> None:
-        """Do nothing. Once a job is over, its folder no longer exists, so late attempts can't write anything."""
+        return Attempt(folder)
 
     def remove(self, job: Job) -> None:
         # A slow process may still be carrying out this commit, and must not find only some of the removed files. So the
@@ -110,13 +98,7 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        found: list[Content] = []
-        for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
-            for path in (Path(folder), *(Path(folder, each) for each in files)):
-                with suppress(OSError):
-                    status = path.stat()
-                    found.append((None if path.is_dir() else status.st_size, status.st_mtime))
-        return found
+        return contents_of(job.folder)
 
     def read(self, name: str) -> bytes | None:
         try:
@@ -142,7 +124,7 @@ class LocalFolder(CommitFolder):
         return found if isinstance(found, dict) else {}
 
     def last(self) -> tuple[int, dict[str, Any]]:
-        undone = [number for number in self._manifests() if _MOVES not in self._content(number)]
+        undone = [number for number in self._numbers() if _MOVES not in self._content(number)]
         done = self.done()  # must not be older than `undone`
         return max(done.get("number", 0), *undone, 0), done
 
@@ -151,9 +133,9 @@ class LocalFolder(CommitFolder):
 
         A slow writer may have reused the number of a finished commit. Its manifest is ignored.
         """
-        found = self._manifests()
+        found = self._numbers()
         done = self.done().get("number", 0) if found else 0
-        return [number for number in sorted(found) if number > done and _MOVES in self._content(number)]
+        return [number for number in found if number > done and _MOVES in self._content(number)]
 
     def manifest(self, number: int) -> dict[str, Any]:
         found = self._content(number)
@@ -161,15 +143,7 @@ class LocalFolder(CommitFolder):
 
     def _content(self, number: int) -> dict[str, Any]:
         """Return the content of a manifest, also if its commit was undone, or {} if it doesn't exist."""
-        manifest = self._manifest(number)
-        try:
-            found: dict[str, Any] = json.loads(manifest.read_text())
-        except FileNotFoundError:
-            return {}
-        except ValueError as error:
-            text = f"{manifest}: expected a JSON list of a commit's files, got invalid JSON: {error}."
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
-        return found
+        return super().manifest(number)
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Write the manifest, and claim `number` with a hard link to it. Return False if the number is taken."""
@@ -250,9 +224,9 @@ class LocalFolder(CommitFolder):
                 local_moves.discard(local_moves.undone_path(draft))
             raise error from None  # if the commit is not undone, another program deleted the job's folder
         with self._finished_later():
-            for each, manifest in self._manifests().items():
+            for each in self._numbers():
                 if each <= number:
-                    manifest.unlink(missing_ok=True)
+                    self._manifest(each).unlink(missing_ok=True)
             on_disk(self.path)
         self.remove(Job(self.root, change["job"]))
 
@@ -299,10 +273,9 @@ class LocalFolder(CommitFolder):
         is_done: bool = self.done().get("number", 0) >= number
         return is_done
 
-    def _manifests(self) -> dict[int, Path]:
-        found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
-        self._found.update(found)
-        return found
+    def _numbers(self) -> list[int]:
+        """Return the numbers of all manifests of unfinished and undone commits."""
+        return sorted(number for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None)
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
@@ -318,7 +291,7 @@ class LocalFolder(CommitFolder):
             ) from None
 
     def _manifest(self, number: int) -> Path:
-        return self._found.get(number, self.path / manifest_name(number))
+        return self.path / manifest_name(number)
 
     def _link(self, file: Path, name: Path) -> None:
         """Create a hard link. Raises PipelineError if the file system has no hard links, OSError for other failures."""
@@ -334,6 +307,17 @@ class LocalFolder(CommitFolder):
                 f"{self.root}: commits need hard links, which this file system does not support ({error.strerror}); "
                 "write to another file system.",
             ) from None
+
+
+def contents_of(folder: Path) -> list[Content]:
+    """Return the size and last write time of all files and folders in a folder, and of the folder itself."""
+    found: list[Content] = []
+    for parent, _, files in os.walk(folder):  # os.walk tolerates files that disappear, unlike `rglob`
+        for path in (Path(parent), *(Path(parent, each) for each in files)):
+            with suppress(OSError):
+                status = path.stat()
+                found.append((None if path.is_dir() else status.st_size, status.st_mtime))
+    return found
 
 
 # This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.

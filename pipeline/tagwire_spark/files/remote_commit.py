@@ -66,15 +66,14 @@ class RemoteFolder(CommitFolder):
     slowness = 6
 
     def __init__(self, root: str, storage: StorageOptions) -> None:
-        super().__init__(root.rstrip("/"))
+        super().__init__(root.rstrip("/"), storage.hidden(root.rstrip("/")))
         self._storage = storage
-        self._shown = storage.hidden(self.root)
         self._system, prefix = store(self.root, storage)
         self._objects = ConditionalObjects(self._system, prefix)
         self._claimed: Mapping[str, Any] = {}
         if not has_conditional_puts(self._system) or "::" in self.root:
             kind = self.root.partition("://")[0]
-            text = f"{self._shown}: commits need conditional puts, but fsspec does not support them for {kind}://;"
+            text = f"{self.shown}: commits need conditional puts, but fsspec does not support them for {kind}://;"
             text += " write to s3://, or to a folder that all workers mount."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
@@ -100,37 +99,27 @@ class RemoteFolder(CommitFolder):
             is_kept = False
         if not is_kept:
             self.remove(job)
-            text = f"{self._shown}: commits need conditional puts, but this store ignores the headers If-None-Match"
+            text = f"{self.shown}: commits need conditional puts, but this store ignores the headers If-None-Match"
             text += " and If-Match; write to a store that supports them."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         self._objects.delete(first)
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        with self.rejected():
-            if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
-                raise too_late(job)
-        folder = Path(tempfile.mkdtemp(prefix="tagwire-staged-"), in_staging(job))
-        folder.mkdir(parents=True)
-        return Attempt(folder, self, job, is_begun=is_begun)
+        if is_begun:
+            self.check_active(job)
+        return _RemoteAttempt(self, job, is_begun=is_begun)
 
-    def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload staged files, then delete the local copies, because the disk may be too small for all files."""
-        with self.rejected():
-            names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
-            self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
-        for file in files:
-            file.unlink()
+    def check_active(self, job: Job) -> None:
+        """If a begun job is over, delete what its late task attempts may have uploaded, and raise PipelineError."""
+        if self.read(f"{job.name}/{_BEGUN}") is None:
+            self.remove(job)
+            raise too_late(job)
 
-    def end(self, attempt: Attempt) -> None:
-        """If the job is no longer active, delete what this attempt may have uploaded, and raise PipelineError."""
+    def upload(self, names: Mapping[Path, str]) -> None:
+        """Upload local files. `names` maps them to their names in this folder."""
         with self.rejected():
-            if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
-                self.remove(attempt.job)
-                raise too_late(attempt.job)
-
-    def close(self, attempt: Attempt) -> None:
-        shutil.rmtree(attempt.folder.parents[1], ignore_errors=True)
+            self._objects.each(lambda file: self._system.put_file(str(file), self._objects.path(names[file])), names)
 
     def remove(self, job: Job) -> None:
         """Delete the job's objects, starting with the object that marks the job as active."""
@@ -177,24 +166,13 @@ class RemoteFolder(CommitFolder):
         A manifest is ignored if another commit has already taken its number or a later one.
         """
         with self.rejected():
-            found = sorted(
-                n for name in self._objects.level() if (n := number_of(name)) is not None and manifest_name(n) == name
-            )
+            found = sorted(number for name in self._objects.level() if (number := number_of(name)) is not None)
             done = self._done()[0] if found else {}
             return [
                 number
                 for number in found
                 if number >= done.get("number", 0) and _outcome(number, self.manifest(number), done) != "too late"
             ]
-
-    def manifest(self, number: int) -> dict[str, Any]:
-        found = self.read(manifest_name(number))
-        try:
-            return dict(json.loads(found)) if found is not None else {}
-        except (ValueError, TypeError) as error:
-            file = f"{self._shown}/{manifest_name(number)}"
-            text = f"{file}: expected a JSON list of a commit's files, got invalid JSON: {error}."
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Store the manifest as commit `number`. Return False if another job already has this or a later number."""
@@ -227,7 +205,7 @@ class RemoteFolder(CommitFolder):
         there = {*self._objects.listed(job.name)}
         missing = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if missing:
-            text = f"{self._shown}/{missing[0]} can't be written: the object was deleted after a task staged it."
+            text = f"{self.shown}/{missing[0]} can't be written: the object was deleted after a task staged it."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
@@ -248,7 +226,7 @@ class RemoteFolder(CommitFolder):
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
-            text = f"{self._shown} can't be written: another process could not put all files of this write in place, so"
+            text = f"{self.shown} can't be written: another process could not put all files of this write in place, so"
             text += " it undid the write; write again."
             return failure or PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         try:
@@ -301,7 +279,7 @@ class RemoteFolder(CommitFolder):
     def _unfinished(self, error: Exception) -> PipelineError:
         """Return the error for an incomplete commit, which the next read or write will finish or undo."""
         cause = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
-        text = f"{self._shown}: the write is committed, but not all of its files could be put in place: {cause}. The"
+        text = f"{self.shown}: the write is committed, but not all of its files could be put in place: {cause}. The"
         text += " next write (or read with write permission) finishes or undoes this one; then check if its rows exist."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
@@ -316,6 +294,30 @@ class RemoteFolder(CommitFolder):
     def _is_there(self, number: int, change: Mapping[str, Any]) -> bool:
         """Return whether the commit's manifest still exists, so that no process has ended the commit."""
         return self.manifest(number) == change
+
+
+class _RemoteAttempt(Attempt):
+    """A local folder of one task attempt, whose files are uploaded to the job's staging folder."""
+
+    def __init__(self, to: RemoteFolder, job: Job, *, is_begun: bool) -> None:
+        super().__init__(Path(tempfile.mkdtemp(prefix="tagwire-staged-"), in_staging(job)))
+        self.folder.mkdir(parents=True)
+        self._to = to
+        self._job = job
+        self._is_begun = is_begun
+
+    def keep(self, files: list[Path]) -> None:
+        """Upload the files, then delete the local copies, because the disk may be too small for all files."""
+        self._to.upload({file: file.relative_to(self.folder.parents[1]).as_posix() for file in files})
+        for file in files:
+            file.unlink()
+
+    def end(self) -> None:
+        if self._is_begun:
+            self._to.check_active(self._job)
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder.parents[1], ignore_errors=True)
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ from tagwire.log.names import log_file
 from tagwire_spark.files.storage import Listed
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.last_offsets import KeysUnit, find_last_offsets, last_offsets_between
-from tagwire_spark.jobs.outputs import JobFolders, Staging, attempt, flushed, job_output, staging
+from tagwire_spark.jobs.outputs import Staging, attempt, flushed, job_output, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
@@ -218,7 +218,7 @@ class _Job(NamedTuple):
             log.keys = counts.get(log.number, 0)
 
     def _round(self, logs: Sequence[_Log], units: list[_Unit]) -> None:
-        work = partial(_do, task=Task(JobFolders(self.staged.folder), self.compaction, self.storage))
+        work = partial(_do, task=Task(self.staged, self.compaction, self.storage))
         for unit, result in zip(units, run_units(self.spark, units, [each.size for each in units], work), strict=True):
             logs[unit.log].results.append(result)
 
@@ -230,7 +230,7 @@ class _Job(NamedTuple):
 class Task(NamedTuple):
     """What all units of work of a job have in common."""
 
-    job: JobFolders
+    staged: Staging
     compaction: Compaction
     storage: StorageOptions = NO_OPTIONS
 
@@ -273,8 +273,8 @@ def rewrite(
     is_first: bool,
 ) -> _Written:
     """Compact several segments into one. `before` are the segments with the beginning of its open transactions."""
-    folder = attempt(task.job.attempts)
-    lasts = last_offsets_between(task.job.lasts, log, *offsets)
+    folder = attempt(task.staged.attempts)
+    lasts = last_offsets_between(task.staged.lasts, log, *offsets)
     writer = Rewriter(folder, task.compaction, Judge(task.compaction, known, lasts))
     with ExitStack() as stack:
         earlier, segments = (
@@ -288,7 +288,7 @@ def rewrite(
 
 def carry(task: Task, sent: SentSegment) -> _Written:
     """Copy a segment that is not compacted."""
-    folder = attempt(task.job.attempts)
+    folder = attempt(task.staged.attempts)
     with received_segment(sent, task.storage) as segment:
         copy_segment(segment, folder)
     return _Written(flushed(folder))
@@ -296,7 +296,7 @@ def carry(task: Task, sent: SentSegment) -> _Written:
 
 def compact_whole(task: Task, folder: str, listed: Sequence[Listed] | None, report_path: Path | str) -> _Written:
     """Compact a whole partition."""
-    own = attempt(task.job.attempts)
+    own = attempt(task.staged.attempts)
     with received_folder(folder, listed, task.storage) as location:
         partition = location.partition(location.local)
         location.bring(*companion_files(partition))

@@ -27,8 +27,9 @@ from tagwire.log.whole_folder import claimed, on_disk, publish
 from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files import commit
 from tagwire_spark.files.commit import abandon, work_folders
-from tagwire_spark.files.commit_folder import DONE, Change, Job
+from tagwire_spark.files.commit_folder import DONE, Change, Job, in_staging
 from tagwire_spark.files.local_files import local_path
+from tagwire_spark.files.remote_commit import RemoteFolder
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, store
 from tagwire_spark.jobs.tasks import run_units
 
@@ -44,8 +45,7 @@ def _upload(spark: SparkSession, folder: Path, job: Job) -> None:
     files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
     names = [path.relative_to(folder).as_posix() for path in files]
     units = [[str(path), name] for path, name in zip(files, names, strict=True)]
-    put = partial(_put, root=job.root, id=job.id, storage=job.storage)
-    staged = run_units(spark, units, [path.stat().st_size for path in files], put)
+    staged = run_units(spark, units, [path.stat().st_size for path in files], partial(_put, job=job))
     moves = tuple(zip(staged, names, strict=True))
 
     def change(before: Mapping[str, Any]) -> Change:
@@ -71,39 +71,33 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
         )
 
 
-def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
+def _put(unit: Sequence[str], job: Job) -> str:
+    """Upload a file to the job's staging folder, on a worker. Return its name below the output's prefix."""
     path, name = unit
-    attempt = commit.staging(commit.job_of(root, id, storage))
+    folder, staged = RemoteFolder(job.root, job.storage), f"{in_staging(job)}/{name}"
+    folder.check_active(job)
     try:
-        link = attempt.folder / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(path)
-        attempt.keep([link])
-        attempt.end()
+        Path(path).stat()
     except OSError as error:
         text = f"{path} can't be read by a worker: {error.strerror}; all workers must mount the work folder"
         raise LogPathError(text) from None
-    finally:
-        attempt.close()
-    return f"{attempt.job.name}/{attempt.folder.name}/{name}"
+    folder.upload({Path(path): staged})
+    folder.check_active(job)
+    return staged
 
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 """Matches a remote URL, even if `Path` has collapsed its `//` to `/`."""
 
 
-class JobFolders:
-    """The paths of a job's folders."""
+class Staging:
+    """The folders of a running job. Tasks get a copy."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.attempts = folder / "attempts"
         self.lasts = folder / "lasts"
         self.output = folder / "output"
-
-
-class Staging(JobFolders):
-    """The folders of a running job."""
 
     def take(self, attempt: str, target: str) -> None:
         target_path = self.output / target
@@ -183,7 +177,7 @@ def _renamed(output: Path) -> Generator[Path]:
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(JobFolders(folder).output, output)
+            publish(Staging(folder).output, output)
         except OSError as error:
             raise not_written(output, folder, error) from None
         finally:
@@ -208,7 +202,7 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
     folder = work / f".tagwire-{job.id}.output"
     try:
         yield folder
-        _upload(spark, JobFolders(folder).output, job)
+        _upload(spark, Staging(folder).output, job)
     except OSError as error:
         raise not_written(folder, folder, error) from None
     finally:

@@ -37,6 +37,7 @@ from written_logs import (
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, local_commit
+from tagwire_spark.files.commit_folder import manifest_name
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import listing, splits
@@ -131,7 +132,7 @@ def test_reading_job_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_commit_that_is_not_json(tmp_path: Path) -> None:
     job(tmp_path, table(("t", 0, 0, None, b"v")))
-    (tmp_path / ".tagwire-2.json").write_text("{")
+    (tmp_path / manifest_name(2)).write_text("{")
     with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
         list(arrow_rows(tmp_path))
 

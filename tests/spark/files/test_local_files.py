@@ -85,15 +85,14 @@ def test_files_of_a_running_job_that_vanish_while_they_are_listed(
     folder.mkdir()
     for name in ("a", "b"):
         (folder / name).write_bytes(b"half")
-    is_file = Path.is_file
+    status = Path.stat
 
-    def vanishing(path: Path) -> bool:
-        found = is_file(path)
+    def vanishing(path: Path, **options: bool) -> os.stat_result:
         if path.name == "a":
-            path.unlink()
-        return found
+            path.unlink(missing_ok=True)
+        return status(path, **options)
 
-    monkeypatch.setattr(Path, "is_file", vanishing)
+    monkeypatch.setattr(Path, "stat", vanishing)
     assert [(each.files, each.bytes) for each in leftovers(str(tmp_path))] == [(1, 4)]
 
 

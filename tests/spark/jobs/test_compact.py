@@ -21,7 +21,7 @@ from tagwire_spark.jobs import (
     compact_logs,
 )
 from tagwire_spark.jobs.compact import Task, compact_whole
-from tagwire_spark.jobs.outputs import JobFolders
+from tagwire_spark.jobs.outputs import Staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 
 pytestmark = pytest.mark.spark
@@ -179,7 +179,7 @@ def test_small_logs_are_compacted_in_one_task_at_the_current_time(
 def test_each_attempt_has_its_own_folder(tmp_path: Path) -> None:
     log = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", b"v")])
     (tmp_path / "job" / "attempts").mkdir(parents=True)
-    task = Task(JobFolders(tmp_path / "job"), Compaction(now=NOW))
+    task = Task(Staging(tmp_path / "job"), Compaction(now=NOW))
     first, second = (compact_whole(task, str(log), None, log) for _ in range(2))
     assert first.attempt != second.attempt and first.partition == second.partition
 

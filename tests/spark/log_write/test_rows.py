@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tagwire import log
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit_folder import Attempt, Job
-from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_write import staging
 from tagwire_spark.log_write.staged_segments import StagedSegment
 from tagwire_spark.log_write.staging import Output
@@ -48,7 +47,7 @@ def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bo
     attempt = folder / "job" / "attempt"
     attempt.mkdir(parents=True)
     job = Job(str(folder), "job")
-    output = Output(job.root, lambda: Attempt(attempt, LocalFolder(job.root), job), target, anew=True)
+    output = Output(job.root, lambda: Attempt(attempt), target, anew=True)
     for each in batches:
         if natively:
             output.add_batch(each)
