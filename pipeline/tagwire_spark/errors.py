@@ -5,8 +5,11 @@ condition, file, position and offset.
 """
 
 import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from errno import errorcode
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
 from pyspark.errors import PySparkException
 
@@ -67,6 +70,8 @@ _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 """Lines in a Spark error message that begin with one of these strings don't name the cause of the error."""
 _WAITING: Final = "Exception thrown in awaitResult"
 """Lines in a Spark error message that end with this text don't name the cause of the error."""
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class PipelineError(PySparkException, TagwireError):
@@ -110,6 +115,43 @@ def rejection(error: TagwireError | OSError, malformed: str = "MALFORMED_KAFKA_M
     elif isinstance(error, SchemaError):
         condition = "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND"
     return PipelineError(condition, f"{error}.")
+
+
+def of_row(row: int, error: PipelineError) -> PipelineError:
+    """Return a copy of the error that begins with the number of the invalid row."""
+    return PipelineError(error.condition, f"row {row}: {error.text}")
+
+
+@contextmanager
+def rejections(malformed: str = "MALFORMED_KAFKA_MESSAGE") -> Generator[None]:
+    """Convert tagwire and system errors in the `with` block to PipelineError, as `rejection` does."""
+    try:
+        yield
+    except (OSError, TagwireError) as error:
+        raise rejection(error, malformed) from None
+
+
+def repeated(tries: int, *conditions: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Return a decorator for a function that lists and reads logs. It calls the function at most `tries` times.
+
+    The function is called again after an error with one of these `conditions`, because a broker or another writer may
+    have changed a log after it was listed. Other errors, and the last error, are raised unchanged.
+    """
+
+    def decorate(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(read_logs)
+        def run(*args: _P.args, **named: _P.kwargs) -> _T:
+            for _ in range(tries - 1):
+                try:
+                    return read_logs(*args, **named)
+                except (OSError, TagwireError) as error:
+                    if rejection(error).condition not in conditions:
+                        raise
+            return read_logs(*args, **named)
+
+        return run
+
+    return decorate
 
 
 def unreadable(text: str, errno: int | None = None) -> PipelineError:

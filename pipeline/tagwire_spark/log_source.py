@@ -60,8 +60,7 @@ class LogSource(DataSource):
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
         # Spark rejects `pushFilters` if pushdown is disabled.
-        pushes = str(self.options.get("pushdown", "false")).lower() == "true"
-        return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
+        return (PushingLogReader if query.pushdown else LogReader)(query, columns, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         query = stream_query(self.options)

@@ -5,10 +5,11 @@ As in Spark's own sources, option names are not case-sensitive. Unknown names ar
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tagwire.text_format import near
+from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
 
 MODES: Final = ("FAILFAST", "PERMISSIVE")
@@ -30,19 +31,31 @@ def invalid(text: str) -> PipelineError:
     return PipelineError("INVALID_TAGWIRE_OPTION", text)
 
 
+class Ignored(NamedTuple):
+    """Options that have no effect here. They cause a warning with the text `why` and their names."""
+
+    names: re.Pattern[str]
+    why: str
+
+
 class Options:
     """Options whose names are not case-sensitive. The constructor raises PipelineError if a name isn't in `known`."""
 
-    def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
+    def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str], *ignored: Ignored) -> None:
         self._names = {name.lower(): name for name in known}
         self._values: dict[str, str] = {}
         if not isinstance(given, Mapping | None):
             raise invalid(
                 f"options: expected names with their values, such as {{'mode': 'PERMISSIVE'}}, got {given!r}."
             )
-        if set(given or ()) - self._names.keys() >= _OF_TABLES:
+        rest = dict(given or {})
+        for each in ignored:
+            if names := sorted(name for name in rest if isinstance(name, str) and each.names.fullmatch(name)):
+                warnings.warn(f"{each.why}: {', '.join(names)}", stacklevel=3)
+                rest = {name: value for name, value in rest.items() if name not in names}
+        if rest.keys() - self._names.keys() >= _OF_TABLES:
             raise invalid(f"This source does not support tables. {NO_TABLES}")
-        for name, value in (given or {}).items():
+        for name, value in rest.items():
             if not isinstance(name, str) or name.lower() not in self._names:
                 names = sorted(self._names.values())
                 raise invalid(f"Unknown option {name!r}; options are {', '.join(names)}{near(name, names)}")
@@ -66,19 +79,17 @@ class Options:
     def flag(self, name: str, default: bool = False) -> bool:
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
-    def number(self, name: str, least: int | None = None) -> int | None:
-        """Return an integer of at least `least`, or None if the option is not given."""
+    def number(self, name: str, least: int | None = None, most: int | None = None) -> int | None:
+        """Return an integer from `least` to `most`, or None if the option is not given."""
         if not self.has(name):
             return None
         try:
             number = int(self.text(name))
         except ValueError:
             raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
-        if least is not None and number < least:
-            raise invalid(f"Option {name}: expected {least} or more, got {number}.")
-        return number
+        return _in_range(name, number, least, most)
 
-    def size(self, name: str) -> int | None:
+    def size(self, name: str, least: int | None = None, most: int | None = None) -> int | None:
         """Return a number of bytes, given as 65536, 64k, 64m, 64MB or 1g, or None if the option is not given."""
         if not self.has(name):
             return None
@@ -87,7 +98,7 @@ class Options:
             raise invalid(
                 f"Option {name}: expected a number of bytes, such as 1048576 or 64m, got {self.text(name)!r}."
             )
-        return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
+        return _in_range(name, int(found[1]) << 10 * "bkmgtp".index(found[2] or "b"), least, most)
 
     def seconds(self, name: str, default: str) -> float:
         """Return a duration in seconds, given in Spark's form: 500ms, 10s, 15m, 2h or 1d."""
@@ -106,3 +117,10 @@ class Options:
             return json.loads(self.text(name))
         except (ValueError, RecursionError) as error:
             raise invalid(f"Option {name} is not valid JSON: {error}.") from None
+
+
+def _in_range(name: str, number: int, least: int | None, most: int | None) -> int:
+    if (least is not None and number < least) or (most is not None and number > most):
+        expected = f"{least} or more" if most is None else f"{least} to {most}"
+        raise invalid(f"Option {name}: expected {expected}, got {shown(number)}.")
+    return number

@@ -11,14 +11,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.columns.schema_check import check_requested_columns, requested_batch, under_names
-from tagwire_spark.errors import rejection
+from tagwire_spark.errors import rejections
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import capture_files
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
@@ -134,20 +133,16 @@ class RpcReader(DataSourceReader):
         self.names = [*names]
 
     def partitions(self) -> Sequence[InputPartition]:
-        try:
+        with rejections():
             return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
-        except (OSError, TagwireError) as error:
-            raise rejection(error) from None
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the exchanges of a file as Arrow batches. If there are no files, Spark calls this once with None."""
         settle_worker()
         if partition.value is not None:
             file, state = partition.value
-            try:
+            with rejections():
                 yield from under_names(_batches(file, state, self.query, self.columns), self.names)
-            except TagwireError as error:
-                raise rejection(error) from None
 
 
 def _batches(file: str, state: FileState | None, query: RpcQuery, columns: StructType) -> Iterator[Any]:

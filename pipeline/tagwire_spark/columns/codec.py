@@ -31,7 +31,7 @@ from tagwire_spark.columns.arrow_types import (
     with_error,
 )
 from tagwire_spark.columns.packages import find_registry
-from tagwire_spark.errors import PipelineError, rejection
+from tagwire_spark.errors import PipelineError, rejection, rejections
 from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
@@ -197,12 +197,10 @@ def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
 @lru_cache(64)
 def _types(decoding: Decoding) -> _Types:
     versions = decoding.versions if decoding.version is None else (decoding.version,)
-    try:
+    with rejections():
         schema = arrow.schema(
             decoding.cls, versions, fields=decoding.fields, unknown_tags=decoding.unknown_tags, wide_unsigned=True
         )
-    except TagwireError as error:
-        raise rejection(error) from None
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if decoding.permissive else [])]
@@ -245,10 +243,8 @@ class Encoding(NamedTuple):
 
 @lru_cache(64)
 def _column_type(name: str, package: str, versions: tuple[int, ...]) -> Any:
-    try:
+    with rejections():
         return pa.struct(pa.schema(arrow.schema(message_class(name, package), versions)))
-    except TagwireError as error:
-        raise rejection(error) from None
 
 
 def _without_error(structs: Any) -> Any:

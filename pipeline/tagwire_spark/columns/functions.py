@@ -29,7 +29,7 @@ from tagwire.message import Message
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, is_bytes, spark_struct
 from tagwire_spark.columns.codec import Decoding, Encoding, RowName, decoding, encoding
 from tagwire_spark.columns.packages import find_registry
-from tagwire_spark.errors import PipelineError, described, rejection
+from tagwire_spark.errors import PipelineError, described, of_row, rejection
 from tagwire_spark.options import MODES, Options, invalid
 from tagwire_spark.session import settle_worker
 
@@ -78,8 +78,7 @@ class RecordReading(NamedTuple):
             frame = registry.decode_record(value, self.log, key, strict=self.strict)
         except TagwireError as error:
             if not self.permissive:
-                rejected = rejection(error, "MALFORMED_KAFKA_RECORD")
-                raise PipelineError(rejected.condition, f"row {row}: {rejected.text}") from None
+                raise of_row(row, rejection(error, "MALFORMED_KAFKA_RECORD")) from None
             return {"_error": described(error)}
         body = json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
         return {"message": frame.message.NAME, "version": frame.version, "body": body}

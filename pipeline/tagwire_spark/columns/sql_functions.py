@@ -20,7 +20,7 @@ from tagwire.message import Message
 from tagwire_spark.columns.arrow_types import is_bytes, spark_struct
 from tagwire_spark.columns.codec import NO_VERSION, encoding, message_class, unversioned
 from tagwire_spark.columns.functions import Call, column_function, record_reading
-from tagwire_spark.errors import PipelineError, described, rejection
+from tagwire_spark.errors import PipelineError, described, of_row, rejection
 from tagwire_spark.options import MODES, Options, invalid
 
 Pairs = tuple[tuple[str, str], ...]
@@ -77,7 +77,7 @@ def _json(row: int, data: bytes, name: str, version: int | None, options: Pairs)
     except TagwireError as error:
         if permissive:
             return _error_text(described(error))
-        raise _of_row(row, rejection(error)) from None
+        raise of_row(row, rejection(error)) from None
 
 
 def _error_text(error: Any) -> str:
@@ -121,7 +121,7 @@ def _encoded(
             result.append(cls.from_json_text(text, version).encode(version))
         except TagwireError as error:
             if not encoder.permissive:
-                raise _of_row(number, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
+                raise of_row(number, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
             result.append(None)
     return result
 
@@ -168,10 +168,6 @@ def _known_message(name: str, options: Pairs) -> tuple[type[Message], bool, bool
 def _check_name(row: int, name: str | None) -> None:
     if name is None:
         raise invalid(f"row {row}: messageName: expected the name of a message, got null.")
-
-
-def _of_row(row: int, error: PipelineError) -> PipelineError:
-    return PipelineError(error.condition, f"row {row}: {error.text}")
 
 
 def _of_type(condition: str, name: str, column: pa.Array, expected: str, call: Call | None = None) -> PipelineError:

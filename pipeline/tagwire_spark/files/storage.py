@@ -17,11 +17,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from tagwire.lazy import required
-from tagwire.log import LogPathError, Partition, Segment
+from tagwire.log import Partition, Segment
 from tagwire.log.errors import exists, is_folder
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
-from tagwire_spark.errors import PipelineError, rejection, unreadable
+from tagwire_spark.errors import PipelineError, rejections, unreadable
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.local_files import files_below, local_path, matching_paths
 from tagwire_spark.files.reading import RemoteFile, opened_remote
@@ -185,9 +185,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
         return Location(Path(path), is_named=True) if is_folder(path) else None
     system, bare = store(path, options)
     with reaching(path, options):
-        system.invalidate_cache()
-        listed = retried(partial(system.find, bare, detail=True))
-        found = {name.strip("/"): facts for name, facts in listed.items()}
+        found = _found(system, bare)
     if not found:
         return None
     tree = _Tree(path, bare, bare, stack, options)
@@ -196,14 +194,12 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def _local(path: str) -> Iterator[Location]:
-    try:
+    with rejections():
         local = local_path(path)
         if exists(local):
             yield Location(local, is_named=True)
             return
         found = matching_paths(local) if glob.has_magic(str(local)) else ()
-    except LogPathError as error:
-        raise rejection(error) from None
     for match in found:
         yield Location(match, is_named=False)
 
@@ -212,14 +208,12 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
     """List the folder of a URL or pattern, and return an iterator over the locations that match."""
     system, bare = store(path, options)
     with reaching(path, options):
-        system.invalidate_cache()
         is_named = not glob.has_magic(bare)
         root, most = _listed(bare, is_named=is_named)
         marks = Marks(system, options)
         if is_named and looks_in_parents:
             marks.look_in_parents(bare.strip("/"))
-        listed = retried(partial(system.find, root, maxdepth=most, detail=True))
-        found = {name.strip("/"): facts for name, facts in listed.items()}
+        found = _found(system, root, most)
     if root and root.strip("/") in found:  # the URL names a file
         root = root.rpartition("/")[0]
     selected = _selected(bare.strip("/"), root.strip("/"), found, is_named=is_named)
@@ -229,6 +223,13 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
     tree.marks = marks
     tree.add(found, selected)
     return iter([Location(tree.local(name), tree, is_named=is_named) for name in selected])
+
+
+def _found(system: Any, folder: str, levels: int | None = None) -> dict[str, Any]:
+    """Return the details of all files below a folder, by name without slashes at the ends."""
+    system.invalidate_cache()
+    listed = retried(partial(system.find, folder, maxdepth=levels, detail=True))
+    return {name.strip("/"): facts for name, facts in listed.items()}
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:

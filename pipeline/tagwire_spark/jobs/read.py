@@ -21,18 +21,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from tagwire.errors import TagwireError
 from tagwire.log.names import log_file, partition_name
 from tagwire.text_format import shown
 from tagwire_spark.columns.schema_check import check_requested_columns, under_names
-from tagwire_spark.errors import PipelineError, rejection
+from tagwire_spark.errors import PipelineError, rejections
 from tagwire_spark.files.commit import settled_number, unchanged_since
 from tagwire_spark.files.storage import folder_of
 from tagwire_spark.files.store import StorageOptions, is_remote, reaching, retried, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_strings
 from tagwire_spark.log_read.listing import check_found, log_locations, settled_location
-from tagwire_spark.log_read.partition_checks import check_partitions_exist, replicas_error
+from tagwire_spark.log_read.partition_checks import check_partitions_exist, folder_name, replicas_error
 from tagwire_spark.log_read.query import LogQuery, log_query, partition_key
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import grouped, plan_alone
@@ -98,10 +97,8 @@ def _units(query: LogQuery) -> list[_Unit]:
     """Return the partitions and segments to plan, each with its log folder and that folder's commit number."""
     units: list[_Unit] = []
     for path in query.paths:
-        try:
+        with rejections():
             found = [*(_remote_units(path, query.storage) if is_remote(path) else _local_units(path, query))]
-        except (OSError, TagwireError) as error:
-            raise rejection(error) from None
         if not found and is_remote(path):
             raise PipelineError(
                 "KAFKA_LOG_NOT_FOUND",
@@ -171,15 +168,11 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    return _outer(path) if log_file(Path(path.partition("::")[0])) else path
-
-
-def _outer(path: str) -> str:
-    return folder_of(path) if is_remote(path) else str(Path(path).absolute().parent)
+    return folder_name(path) if log_file(Path(path.partition("::")[0])) else path
 
 
 def _above(path: str) -> str:
-    return _outer(_folder(path))
+    return folder_name(_folder(path))
 
 
 def _planned(query: LogQuery, _: int, unit: _Unit) -> Iterator[pa.RecordBatch]:

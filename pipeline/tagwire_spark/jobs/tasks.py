@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
-from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
-from tagwire_spark.errors import PipelineError, rejection
+from tagwire_spark.errors import PipelineError, rejections, repeated
 from tagwire_spark.session import settle_worker, spark_errors_converted
 
 TASK_BYTES: Final = 64 << 20
@@ -42,18 +41,13 @@ def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
 
     The whole job is repeated, because a single task can't list a log again: other tasks use the old listing.
     """
+    again = repeated(_ATTEMPTS, "KAFKA_LOG_CHANGED")(job)
 
     @wraps(job)
     def run(*args: _P.args, **named: _P.kwargs) -> _T:
         every = [list(each) if isinstance(each, Iterator) else each for each in args]
         options = {name: list(each) if isinstance(each, Iterator) else each for name, each in named.items()}
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return job(*every, **options)  # type: ignore[arg-type]
-            except PipelineError as error:
-                if error.condition != "KAFKA_LOG_CHANGED":
-                    raise
-        return job(*every, **options)  # type: ignore[arg-type]
+        return again(*every, **options)  # type: ignore[arg-type]
 
     return run
 
@@ -117,10 +111,8 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
         settle_worker()
         for batch in batches:
             for row in batch.to_pylist():
-                try:
+                with rejections("MALFORMED_KAFKA_LOG"):
                     yield from work(row["unit"], pickle.loads(row["pickled"]))
-                except (OSError, TagwireError) as error:
-                    raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
     return run
 

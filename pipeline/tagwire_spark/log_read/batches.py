@@ -1,7 +1,7 @@
 """Read the batches of a split on a worker. In PERMISSIVE mode, also report ranges of damaged bytes."""
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, reject
-from tagwire.log.indexes import IndexLookup, OffsetIndex
+from tagwire.log.indexes import IndexLookup, OffsetIndex, index_lookup
 from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, LogBatch, Scan
 from tagwire.log.segment import Segment
@@ -49,59 +49,37 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
         yield scan, *_begin(scan, split, query, hint)
 
 
-def split_pieces(split: Split, query: LogQuery) -> Iterator[LogBatch | Damage]:
+def _read_again(split: Split, query: LogQuery) -> Iterator[LogBatch | Damage]:
     """Yield the batches that begin in a split, in order, up to the query's end offset.
 
-    Raises LogError at the first invalid batch. A permissive query yields a Damage object and continues.
+    Raises LogError at the first invalid batch, or if a batch has offsets of an earlier batch or of the next segment (no
+    checksum covers offsets). A permissive query yields a Damage object for invalid bytes, and accepts all offsets.
     """
     with begun_scan(split, query) as (scan, position, last):
-        reached, previous_offset, after, before = next_offset(split, position), None, -1, last
+        before, previous_offset = last, None
         while position < split.end and not scan.ends_at(position):
-            try:
-                piece: LogBatch | Damage = scan.batch(position)
-            except LogError as error:
-                # If the last batch is incomplete, stop without an error, because the broker is still writing it.
-                if previous_offset is not None and split.is_last and error.rule == CUT_OFF:
-                    return
-                if not query.permissive:
-                    raise
-                piece = next(pieces(scan, position, last))
-            if isinstance(piece, Damage):
-                # Report the damage only if it may contain requested rows.
-                if reached is None or reached >= split.first_offset:
-                    yield piece
-                position = piece.end
+            batch = next(pieces(scan, position, before)) if query.permissive else scan.batch(position)
+            if isinstance(batch, Damage):
+                yield batch
+                position = batch.end
                 continue
             if not query.permissive:
-                _check_offsets(piece, before, split, query)
-            before = piece.last_offset
-            if piece.base_offset >= split.end_offset:
-                if previous_offset is not None and piece.base_offset > previous_offset:
+                if before >= split.first_offset or is_requested(batch, split, query):
+                    check_order(batch, before)
+                if batch.last_offset >= split.next_base:
+                    expected = f"an offset less than {split.next_base}, the base offset of the next segment"
+                    reject(batch.file, OUT_OF_ORDER, position, f"last offset {batch.last_offset}", expected)
+            before, position = batch.last_offset, position + batch.size
+            if batch.base_offset < split.end_offset:
+                previous_offset = None
+                yield batch
+                if batch.last_offset + 1 >= split.end_offset:
                     return
-                # A single offset may be wrong (no checksum covers it), so stop only at a second batch after the end.
-                previous_offset = piece.base_offset
-                position += piece.size
-                continue
-            previous_offset = None
-            yield piece
-            position, last = position + piece.size, piece.last_offset
-            reached, after = last + 1, position
-            if reached >= split.end_offset:  # stop here, because the broker may still be writing the next bytes
+            elif previous_offset is not None and batch.base_offset > previous_offset:
                 return
-        if position == after:
-            check_complete(scan, split, query, position, last + 1)
-
-
-def _check_offsets(batch: LogBatch, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets are above those of the previous batch and below the next segment's.
-
-    No checksum covers offsets.
-    """
-    if before >= split.first_offset or is_requested(batch, split, query):
-        check_order(batch, before)
-    if batch.last_offset >= split.next_base:
-        expected = f"an offset less than {split.next_base}, the base offset of the next segment"
-        reject(batch.file, OUT_OF_ORDER, batch.position, f"last offset {batch.last_offset}", expected)
+            else:
+                # A single offset may be wrong (no checksum covers it), so stop only at a second batch after the end.
+                previous_offset = batch.base_offset
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
@@ -211,24 +189,17 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
     return found[1], (name.base_offset if name else 0) + found[0]
 
 
-@contextmanager
-def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None]:
-    """Yield the split's offset index, or None if there is no index file. Raises LogPathError if it can't be opened."""
+def _offset_index(split: Split, query: LogQuery) -> AbstractContextManager[IndexLookup | None]:
+    """Open the split's offset index. Yield None if there is no index. Raises LogPathError if it can't be opened."""
     if is_remote(split.file):
         remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
-        yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None
-        return
-    segment = Segment(split.file)
-    path = segment.sibling("index")
-    if path is None:
-        yield None
-        return
-    with segment.lookup(path, OffsetIndex.LAYOUT) as entries:
-        yield entries
+        return nullcontext(remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None)
+    path = Segment(split.file).sibling("index")
+    return index_lookup(path, OffsetIndex.LAYOUT) if path is not None else nullcontext()
 
 
 class SplitPass(Pass):
-    """Reads splits with the native engine. Invalid bytes are handled as in `split_pieces`."""
+    """Reads splits with the native engine."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -267,7 +238,7 @@ class SplitPass(Pass):
     def _check_end(self) -> None:
         """Raise LogError if the split's last batch has offsets that belong to the next segment."""
         if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # raises the error
+            for _ in _read_again(self.split, self.query):  # raises the error
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
@@ -311,7 +282,7 @@ class SplitPass(Pass):
         """
         last = self.before
         try:
-            for piece in split_pieces(self.split, self.query):
+            for piece in _read_again(self.split, self.query):
                 if piece.position >= position:
                     return last
                 if not isinstance(piece, Damage):

@@ -26,7 +26,7 @@ from tagwire.log.errors import LogError, LogPathError, is_file
 from tagwire.log.indexes import TimeIndex
 from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, LogBatch, Scan
-from tagwire_spark.errors import rejection
+from tagwire_spark.errors import rejections
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
@@ -205,20 +205,13 @@ def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key:
     return query
 
 
+@rejections("MALFORMED_KAFKA_LOG")
 def _offset_of_time(query: LogQuery, partition: Partition, timestamp: int) -> int | None:
-    try:
-        return _first_offset_at(partition, timestamp, query.formats, permissive=query.permissive)
-    except (LogError, LogPathError) as error:
-        raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-
-
-def _first_offset_at(
-    partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False
-) -> int | None:
     """Return the offset of the first record at or after a timestamp in milliseconds; None if all records are earlier.
 
-    Raises LogError if the log is damaged before that record, unless `permissive` is set.
+    Raises PipelineError if the log is damaged before that record, unless the query is permissive.
     """
+    format, permissive = query.formats, query.permissive
     for segment in partition.segments:
         earlier = earlier_part(segment, timestamp, format)
         first = earlier.end_offset if earlier else None

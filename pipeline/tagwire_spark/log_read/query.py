@@ -5,8 +5,7 @@ Options of Spark's own Kafka source have the same names here. A query is sent to
 
 import json
 import re
-import warnings
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +17,7 @@ from tagwire.text_format import shown, whole_number
 from tagwire_spark.columns.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.columns.codec import Decoding, decoding
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.options import MODES, NO_TABLES, Options, invalid
+from tagwire_spark.options import MODES, NO_TABLES, Ignored, Options, invalid
 
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
@@ -37,10 +36,16 @@ STREAM_OPTIONS: Final = (
 _NOT_OF_STREAMS: Final = (
     *("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "recordsBeforeTimestamp", "partial", "pushdown"),
 )
-_OF_BROKERS: Final = re.compile(
-    r"kafka\..+|groupidprefix|kafkaconsumer\.polltimeoutms|fetchoffset\.(numretries|retryintervalms)", re.IGNORECASE
+OF_BROKERS: Final = Ignored(
+    re.compile(
+        r"kafka\..+|groupidprefix|kafkaconsumer\.polltimeoutms|fetchoffset\.(numretries|retryintervalms)", re.IGNORECASE
+    ),
+    "kafka_log does not connect to a broker and ignores these options",
 )
-"""Matches Spark's options for connecting to Kafka brokers. They are ignored with a warning."""
+"""Spark's options for connecting to Kafka brokers."""
+_OF_STREAMS: Final = Ignored(
+    re.compile("|".join(STREAM_OPTIONS), re.IGNORECASE), "kafka_log ignores these options in batch reads"
+)
 _INSTEAD: Final = {
     "topic": "Unknown option 'topic'; did you mean 'subscribe'?",
     "topics": "Unknown option 'topics'; did you mean 'subscribe'?",
@@ -112,6 +117,8 @@ class LogQuery(NamedTuple):
     """Whether to read the longest of several replicas. If false, replicas are rejected."""
     has_headers: bool = True
     """Whether the default schema has the headers column."""
+    pushdown: bool = False
+    """Whether Spark's filters narrow the query."""
 
     def wants(self, topic: str, partition: int) -> bool:
         return (
@@ -123,39 +130,22 @@ class LogQuery(NamedTuple):
         )
 
 
-def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the options that only streams use, and warn about them."""
-    of_streams = {each.lower() for each in STREAM_OPTIONS}
-    ignored = {name for name in options if name.lower() in of_streams}
-    return _without(options, ignored, "kafka_log ignores these options in batch reads")
+def read_options(options: Mapping[str, Any], *, of_stream: bool) -> Options:
+    """Check the names of a read's options. `kafka.isolation.level` means `isolation.level`.
 
-
-def _without(options: Mapping[str, Any], ignored: Set[str], why: str) -> dict[str, Any]:
-    if ignored:
-        warnings.warn(f"{why}: {', '.join(sorted(ignored))}", stacklevel=3)
-    return {name: value for name, value in options.items() if name not in ignored}
-
-
-def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the options for connections to Kafka brokers, and warn about them.
-
-    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for a rejected option.
+    Raises PipelineError for an unknown option.
     """
-    kept: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for name, value in options.items():
         if name.lower() in _INSTEAD:
             raise invalid(_INSTEAD[name.lower()])
         if name.lower() == "kafka.isolation.level":
-            kept.setdefault("isolation.level", value)
+            given.setdefault("isolation.level", value)
         else:
-            kept[name] = value
-    return without_connections(kept)
-
-
-def without_connections(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the options for connections to Kafka brokers, and warn about them."""
-    ignored = {name for name in options if isinstance(name, str) and _OF_BROKERS.fullmatch(name)}
-    return _without(options, ignored, "kafka_log does not connect to a broker and ignores these options")
+            given[name] = value
+    if of_stream:
+        return Options(given, (*OPTIONS, *STREAM_OPTIONS), OF_BROKERS)
+    return Options(given, OPTIONS, OF_BROKERS, _OF_STREAMS)
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
@@ -163,10 +153,13 @@ def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
-def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
-    """Parse a query from options. Raises PipelineError for unknown, invalid or contradictory options."""
-    given = without_brokers(options)
-    read = Options(given, (*OPTIONS, *STREAM_OPTIONS)) if of_stream else Options(_without_limits(given), OPTIONS)
+def log_query(options: Any) -> LogQuery:
+    """Parse a batch query from options. Raises PipelineError for unknown, invalid or contradictory options."""
+    return parsed_query(read_options(options, of_stream=False), of_stream=False)
+
+
+def parsed_query(read: Options, *, of_stream: bool) -> LogQuery:
+    """Parse a query from `read_options`. Raises PipelineError for invalid or contradictory options."""
     chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]
     if len(chosen) > 1:
         raise invalid(f"Options {' and '.join(chosen)} can't be combined; give one of them.")
@@ -175,10 +168,6 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
-    split_bytes = read.size("maxSplitBytes")
-    if split_bytes is not None and split_bytes < 1:
-        raise invalid(f"Option maxSplitBytes: expected 1 byte or more, got {split_bytes}.")
-    min_tasks = read.number("minPartitions", 1)
     mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
     if mode == "DROPMALFORMED" and read.has("message"):
         raise invalid(
@@ -194,8 +183,8 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         drops=mode == "DROPMALFORMED",
         formats=_formats(read),
         partial=read.flag("partial"),
-        split_bytes=split_bytes,
-        min_tasks=min_tasks or 1,
+        split_bytes=read.size("maxSplitBytes", 1),
+        min_tasks=read.number("minPartitions", 1) or 1,
         control=read.flag("includeControlRecords"),
         committed=read.choice("isolation.level", ("read_uncommitted", "read_committed")) == "read_committed",
         from_log_start=read.flag("respectLogStart"),
@@ -215,6 +204,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         limits=_limits(read),
         longest=read.choice("replicas", ("error", "longest")) == "longest",
         has_headers=read.flag("includeHeaders", default=True),
+        pushdown=read.flag("pushdown"),
     )
 
 

@@ -5,7 +5,7 @@ Several splits share an Arrow batch, because creating an Arrow batch takes longe
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute
@@ -20,7 +20,7 @@ from tagwire.records.control import control_type
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
-from tagwire_spark.errors import PipelineError, described, rejection
+from tagwire_spark.errors import PipelineError, described, rejection, rejections
 from tagwire_spark.files.reading import first_bytes, if_gone
 from tagwire_spark.log_read.batches import SplitPass, begun_scan
 from tagwire_spark.log_read.column_table import (
@@ -93,10 +93,8 @@ def rows_of_task(
                 yield from rows.of_split(number, *begun)
         except (OSError, TagwireError) as error:
             rejected(_as_capture(error, split, query) or rejection(error, "MALFORMED_KAFKA_LOG"), split)
-    try:
+    with rejections("MALFORMED_KAFKA_LOG"):
         yield from rows.rest()
-    except (OSError, TagwireError) as error:
-        raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
@@ -117,6 +115,23 @@ def check_number(partition: int, where: str) -> None:
         )
 
 
+class _Condition(NamedTuple):
+    """A condition that the rows of a query must meet."""
+
+    column: str
+    mask: Callable[[Any, Any], Any]
+    """Returns a mask of rows, or None for all rows, from this column and the split index of each row."""
+
+
+def _of_rows(values: Any, numbers: Any) -> Any:
+    """Return an array with a value for each row. `values` has a value for each split, `numbers` each row's split."""
+    return values[0] if numbers is None else values.take(numbers)
+
+
+def _milliseconds(column: Any) -> Any:
+    return pc.fill_null(column.cast(pa.int64()), -1)
+
+
 class _Rows:
     """Reads a task's splits, one after another, and yields the requested rows and columns as Arrow batches."""
 
@@ -129,8 +144,7 @@ class _Rows:
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
             self._names += ["value", "offset"]
-        self._has_starts = query.by_batch and any(split.first_offset for split in splits)
-        self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
+        self._conditions = [*self._needed_conditions()]
         self._has_transactions = any(split.transactions is not None for split in splits)
         self._has_indexed = any(split.transactions and split.transactions.indexed_to for split in splits)
         """Whether aborted transactions are known from transaction indexes, which may be incomplete."""
@@ -138,27 +152,35 @@ class _Rows:
         self._begun: dict[str, tuple[Split, dict[int, int]]] = {}
         """Maps a partition folder to its last split, and to its open transactions (producer ID to an offset)."""
         needs = (need for name in self._names for need in self._columns[name].needs)
-        self._needed = dict.fromkeys((*needs, *self._of_filters()))
+        self._needed = dict.fromkeys((*needs, *(each.column for each in self._conditions), *self._of_checks()))
         self._pass = SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
         """Maps the engine's file names to split indexes, for the splits that have rows in the current Arrow batch."""
 
-    def _of_filters(self) -> Iterator[str]:
-        query = self._query
+    def _needed_conditions(self) -> Iterator[_Condition]:
+        """Yield the conditions of the query, apart from transactions. The native engine applies other start offsets."""
+        query, splits = self._query, self._splits
+        offset, time = ("base_offset", "max_timestamp") if query.by_batch else ("offset", "timestamp")
         if not query.control:
-            yield "is_control"
-        if self._has_starts:
-            yield "last_offset"
-        if self._has_ends:
-            yield self._offset
-        if query.by_batch and query.first_timestamp is not None:
-            yield "max_timestamp"
-        elif not query.by_batch and (query.first_timestamp is not None or query.end_timestamp is not None):
-            yield "timestamp"
+            yield _Condition("is_control", lambda column, _: pc.invert(column) if pc.any(column).as_py() else None)
+        if query.by_batch and any(split.first_offset for split in splits):
+            starts = pa.array([split.first_offset or _NO_BOUND for split in splits], pa.int64())
+            yield _Condition("last_offset", lambda column, at: pc.greater_equal(column, _of_rows(starts, at)))
+        if any(split.end_offset != NO_OFFSET for split in splits):
+            lasts = pa.array([split.end_offset - 1 for split in splits], pa.int64())
+            yield _Condition(offset, lambda column, at: pc.less_equal(column, _of_rows(lasts, at)))
+        if query.first_timestamp is not None:
+            yield _Condition(time, lambda column, _: pc.greater_equal(_milliseconds(column), query.first_timestamp))
+        # With level=batch, the end time is ignored, because a late batch can have early records.
+        if query.end_timestamp is not None and not query.by_batch:
+            yield _Condition(time, lambda column, _: pc.less(_milliseconds(column), query.end_timestamp))
+
+    def _of_checks(self) -> Iterator[str]:
+        """Yield the columns that are needed to find uncommitted records, and the splits of rows."""
         if self._has_transactions:
             yield from _OF_TRANSACTIONS
         if self._has_indexed:
-            yield from ("is_control", *(() if query.by_batch else ("key",)))
+            yield from ("is_control", *(() if self._query.by_batch else ("key",)))
         if len(self._splits) > 1:
             yield "file"
 
@@ -191,7 +213,11 @@ class _Rows:
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
             self._check_markers(batch, numbers)
-        masks = [*self._conditions(batch, numbers)]
+        masks = [
+            mask for each in self._conditions if (mask := each.mask(batch.column(each.column), numbers)) is not None
+        ]
+        if self._has_transactions and batch.num_rows:
+            masks.append(self._committed(batch, numbers))
         selected = batch.filter(reduce(pc.and_, masks)) if masks else batch
         if not selected.num_rows:
             return
@@ -227,43 +253,6 @@ class _Rows:
         return pa.array([self._numbers.get(name) for name in files.dictionary.to_pylist()], pa.int32()).take(
             files.indices
         )
-
-    def _conditions(self, batch: Any, numbers: Any) -> Iterator[Any]:
-        query = self._query
-        if not query.control and pc.any(batch.column("is_control")).as_py():
-            yield pc.invert(batch.column("is_control"))
-        if self._has_starts:
-            yield pc.greater_equal(batch.column("last_offset"), self._bounds("first_offset", 0, numbers))
-        if self._has_ends:
-            yield pc.less_equal(batch.column(self._offset), self._bounds("end_offset", -1, numbers))
-        yield from self._within_times(batch)
-        if self._has_transactions and batch.num_rows:
-            yield self._committed(batch, numbers)
-
-    @property
-    def _offset(self) -> str:
-        """The column to compare with the query's end offset: `base_offset` for `level=batch`, otherwise `offset`."""
-        return "base_offset" if self._query.by_batch else "offset"
-
-    def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Add `more` to the attribute `name` of each row's split, and return the sum for each row."""
-        bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
-        return bounds[0] if numbers is None else bounds.take(numbers)
-
-    def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield a mask of rows for the start time and a mask for the end time.
-
-        For `level=batch`, the end time is ignored, because a late batch can have early records.
-        """
-        first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
-        if first is None and end is None:
-            return
-        column = batch.column("max_timestamp" if self._query.by_batch else "timestamp")
-        times = pc.fill_null(column.cast(pa.int64()), -1)
-        if first is not None:
-            yield pc.greater_equal(times, first)
-        if end is not None:
-            yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
         """Raise PipelineError if the transaction of an abort marker is missing from the transaction index."""

@@ -14,9 +14,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, Segment
-from tagwire_spark.errors import PipelineError, loss, rejection
+from tagwire_spark.errors import loss, rejections, repeated
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, locations
 from tagwire_spark.files.store import at_once, is_remote
@@ -75,24 +74,20 @@ def plan(query: LogQuery) -> list[Split]:
     """
     splits: list[Split] = []
     every: list[Location] = []
-    with ExitStack() as stack:
-        try:
-            shorter = set[str]()
-            if query.longest:
-                every_log = log_locations(query.paths, stack, query.storage)
-                copies = (_partitions(query, each, folders_of(each)) for each in every_log)
-                shorter = shorter_replicas(chain.from_iterable(copies))
-            for path in query.paths:
-                found, of_path = _settled(query, path, stack, shorter)
-                if not of_path:
-                    check_found(path, found)
-                splits += of_path
-                every += found
-            check_partitions_exist(
-                query, {(each.topic, each.partition) for each in splits}, lambda: partitions_there(every)
-            )
-        except (OSError, TagwireError) as error:
-            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
+    with rejections("MALFORMED_KAFKA_LOG"), ExitStack() as stack:
+        shorter = set[str]()
+        if query.longest:
+            every_log = log_locations(query.paths, stack, query.storage)
+            copies = (_partitions(query, each, folders_of(each)) for each in every_log)
+            shorter = shorter_replicas(chain.from_iterable(copies))
+        for path in query.paths:
+            found, of_path = _settled(query, path, stack, shorter)
+            if not of_path:
+                check_found(path, found)
+            splits += of_path
+            every += found
+        seen = {(each.topic, each.partition) for each in splits}
+        check_partitions_exist(query, seen, lambda: partitions_there(every))
     return cut(without_replicas(splits, query), query)
 
 
@@ -103,14 +98,11 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     damaged logs.
     """
     splits: list[Split] = []
-    with ExitStack() as stack:
-        try:
-            for location in locations((path,), stack, query.storage, looks_in_parents=False):
-                settles = is_remote(path)
-                with settled_location(location) if settles else nullcontext(folders_of(location)) as folders:
-                    splits += whole_splits(query, _requested(query, location, folders), location)
-        except (OSError, TagwireError) as error:
-            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
+    with rejections("MALFORMED_KAFKA_LOG"), ExitStack() as stack:
+        for location in locations((path,), stack, query.storage, looks_in_parents=False):
+            settles = is_remote(path)
+            with settled_location(location) if settles else nullcontext(folders_of(location)) as folders:
+                splits += whole_splits(query, _requested(query, location, folders), location)
     return cut(splits, query)
 
 
@@ -126,22 +118,15 @@ def _partitions(
         yield location.name_of(partition.path), partition, partition.segments
 
 
+@repeated(_LOOKS, "KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND")
 def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
     """List a path and plan the splits of its segments. Leave out the folders in `shorter`."""
-    looks = 0
-    while True:
-        looks += 1
-        found = [*log_locations((path,), stack, query.storage)]
-        splits: list[Split] = []
-        try:
-            for location in found:
-                with settled_location(location) as folders:
-                    splits += whole_splits(query, _requested(query, location, folders, shorter), location)
-            return found, splits
-        except (LogPathError, PipelineError) as error:
-            # List the files again after a commit by another process, or if a broker has removed a listed file.
-            if rejection(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
-                raise
+    found = [*log_locations((path,), stack, query.storage)]
+    splits: list[Split] = []
+    for location in found:
+        with settled_location(location) as folders:
+            splits += whole_splits(query, _requested(query, location, folders, shorter), location)
+    return found, splits
 
 
 class RequestedSegment(NamedTuple):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from errno import ENOENT
-from functools import partial, wraps
+from functools import partial
 from math import inf
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
@@ -25,10 +25,10 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogPathError, Partition
+from tagwire.log import Partition
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
-from tagwire_spark.errors import PipelineError, loss, rejection, unreadable
+from tagwire_spark.errors import PipelineError, loss, rejection, rejections, repeated, unreadable
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, folder_location
 from tagwire_spark.files.store import at_once, is_remote
@@ -50,13 +50,11 @@ from tagwire_spark.log_read.query import (
     ALL,
     LATEST,
     NO_OFFSET,
-    OPTIONS,
-    STREAM_OPTIONS,
     LogQuery,
-    log_query,
+    parsed_query,
     partition_key,
+    read_options,
     time_of,
-    without_brokers,
 )
 from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import Split, cut, grouped, requested_segments, whole_splits
@@ -73,7 +71,7 @@ from tagwire_spark.log_read.stream_offsets import (
     spark_offset,
 )
 from tagwire_spark.log_read.uncommitted import transactions_of
-from tagwire_spark.options import Options, invalid
+from tagwire_spark.options import invalid
 
 _LIMITS: Final = {
     "maxOffsetsPerTrigger": ReadMaxRows,
@@ -89,24 +87,11 @@ _T = TypeVar("_T")
 
 
 def _retried(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function that lists and reads logs, so that it is called again after an error, up to a limit.
+    """Decorate a function that lists and reads logs: repeat it after an error, and convert errors to PipelineError.
 
     This helps if retention deletes a segment after it was listed: the next call lists the logs again.
     """
-
-    @wraps(read_logs)
-    def retrying(*args: _P.args, **named: _P.kwargs) -> _T:
-        number = 1
-        while True:
-            try:
-                return read_logs(*args, **named)
-            except (OSError, LogPathError, PipelineError) as error:
-                rejected = rejection(error)
-                if rejected.condition not in _MAY_PASS or number == _TRIES:
-                    raise rejected from None
-            number += 1
-
-    return retrying
+    return repeated(_TRIES, *_MAY_PASS)(rejections()(read_logs))
 
 
 class StreamQuery(NamedTuple):
@@ -122,15 +107,13 @@ class StreamQuery(NamedTuple):
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
     """Parse the query of a stream from options. Raises PipelineError for unknown, invalid or contradictory options."""
-    query = log_query(options, of_stream=True)
-    every = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS))
+    every = read_options(options, of_stream=True)
+    query = parsed_query(every, of_stream=True)
     given = [name for name in _LIMITS if every.has(name)]
     if len(given) > 1:
         raise invalid(f"Options {' and '.join(given)} set the same limit; give one of them.")
     parse = every.size if given == ["maxBytesPerTrigger"] else every.number
-    most = parse(given[0]) if given else None
-    if most is not None and not 1 <= most < NO_OFFSET:
-        raise invalid(f"Option {given[0]}: expected a 64-bit number, 1 or more, got {shown(most)}.")
+    most = parse(given[0], 1, NO_OFFSET - 1) if given else None
     starts_latest = every.text("startingOffsets").lower() == "latest"
     limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
     least = every.number("minOffsetsPerTrigger") or 0

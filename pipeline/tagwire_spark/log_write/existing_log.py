@@ -9,14 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tagwire.errors import TagwireError
 from tagwire.log import Partition
 from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.directory import is_partition
 from tagwire.log.errors import is_file, is_folder
 from tagwire.log.writing import transaction_index
 from tagwire.records import FormatSet, format_of
-from tagwire_spark.errors import rejection
+from tagwire_spark.errors import rejections
 from tagwire_spark.files.storage import folder_location
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.log_offsets import LogEnd, end_of
@@ -39,12 +38,9 @@ class ExistingLog(NamedTuple):
     @contextmanager
     def partition(self) -> Generator[Partition | None]:
         """Yield the partition, or None if it doesn't exist. In the `with` block, a LogError becomes a PipelineError."""
-        with ExitStack() as stack:
-            try:
-                location = folder_location(str(self), stack, self.storage)
-                yield None if location is None else location.partition(location.local)
-            except TagwireError as error:
-                raise rejection(error, "MALFORMED_KAFKA_LOG") from None
+        with rejections("MALFORMED_KAFKA_LOG"), ExitStack() as stack:
+            location = folder_location(str(self), stack, self.storage)
+            yield None if location is None else location.partition(location.local)
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
@@ -73,12 +69,9 @@ def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, oth
     If `others` is true, also return the files of all other partitions. Raises PipelineError for an unusable URL, or if
     a folder can't be listed.
     """
-    with ExitStack() as stack:
-        try:
-            location = folder_location(root, stack, storage)
-            return [] if location is None else [*_old_files(location.local, written, others=others)]
-        except TagwireError as error:
-            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
+    with rejections("MALFORMED_KAFKA_LOG"), ExitStack() as stack:
+        location = folder_location(root, stack, storage)
+        return [] if location is None else [*_old_files(location.local, written, others=others)]
 
 
 def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:

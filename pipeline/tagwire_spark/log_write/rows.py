@@ -198,8 +198,7 @@ class _Columns:
         """Return (sequence number - offset) mod 2^31 for each row, or -1 if unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
-        pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)
-        return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
+        return _sequence_at_zero(self.batch).to_pylist()
 
     def _append_times(self) -> Any:
         if "timestampType" not in self.names:

@@ -23,12 +23,11 @@ from pyspark.sql.types import (
 )
 
 from tagwire.errors import TagwireError
-from tagwire.log import LogPathError
 from tagwire.log.convert import Conversion
-from tagwire_spark.errors import PipelineError, rejection
+from tagwire_spark.errors import PipelineError, rejections
 from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
-from tagwire_spark.log_read.query import paths_of, storage_options, without_connections
+from tagwire_spark.log_read.query import OF_BROKERS, paths_of, storage_options
 from tagwire_spark.options import Options, invalid
 
 WRITE_OPTIONS: Final = (
@@ -120,7 +119,7 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
-    read = Options(without_connections(options), (*names, _HEADERS))
+    read = Options(options, (*names, _HEADERS), OF_BROKERS)
     read.flag(_HEADERS)
     [root] = paths_of(read)
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
@@ -132,9 +131,9 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         root=_root(root),
         format=to,
         compression=codec,
-        batch_bytes=_size(read, "batchBytes"),
-        batch_records=_size(read, "batchRecords"),
-        segment_bytes=_size(read, "segmentBytes") or _SEGMENT_BYTES,
+        batch_bytes=read.size("batchBytes", 1, _MOST),
+        batch_records=read.size("batchRecords", 1, _MOST),
+        segment_bytes=read.size("segmentBytes", 1, _MOST) or _SEGMENT_BYTES,
         topic=read.text("topic") or None,
         must_be_new=read.choice("ifExists", ("append", "error")) == "error",
         replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
@@ -146,9 +145,7 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
 
 
 def _batch_id(options: Options) -> int | None:
-    number = options.number("batchId")
-    if number is not None and number < 0:
-        raise invalid(f"Option batchId: expected the number of a micro-batch, 0 or above, got {number}.")
+    number = options.number("batchId", 0)
     if number is None and options.has("queryId"):
         raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
     return number
@@ -157,17 +154,8 @@ def _batch_id(options: Options) -> int | None:
 def _root(path: str) -> str:
     if is_remote(path):
         return path.rstrip("/")
-    try:
+    with rejections():
         return str(local_path(path))
-    except LogPathError as error:
-        raise rejection(error) from None
-
-
-def _size(options: Options, name: str) -> int | None:
-    number = options.size(name)
-    if number is not None and not 1 <= number <= _MOST:
-        raise invalid(f"Option {name}: expected a number from 1 to {_MOST}, got {number}.")
-    return number
 
 
 def check_columns(schema: StructType, target: LogTarget) -> None:

@@ -135,6 +135,16 @@ def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int)
 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
+def test_wrong_base_offset_of_the_last_requested_batch_fails_the_read(tmp_path: Path, cut: bool) -> None:
+    """A batch that seems to be after the query's end, because its offset is wrong, must not go unnoticed."""
+    size = damaged(tmp_path / "t-0", 8, 5)
+    split_size = size if cut else BATCHES * size
+    with pytest.raises(PipelineError, match=f"byte {9 * size}: found base offset 45, expected at least"):
+        read(tmp_path, split_size, cut=cut, endingOffsets='{"t": {"0": 45}}')
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("number", [3, 4])
 def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, cut: bool, number: int) -> None:
     size = damaged(tmp_path / "t-0", 2, 6)

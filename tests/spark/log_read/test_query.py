@@ -80,6 +80,7 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"endingOffsets": '{"a": {"0": 11}}'}, "DATA_LOSS. The ending offset 11 .* than 10, the log end offset of .*a-0"),
     ({"levl": "batch"}, "did you mean 'level'"),
     ({"level": "page"}, "record or batch"),
+    ({"pushdown": "yes"}, "Option pushdown: expected false or true, got 'yes'"),
     ({"recordFormat": "v9"}, "recordFormat"),
     ({"assign": "[1]"}, "assign"),
     ({"assign": "{"}, "not valid JSON"),
@@ -120,7 +121,7 @@ def test_sizes_in_units(text: str, size: int) -> None:
 @pytest.mark.parametrize("text", ["64 m b", "m", "1.5g", "-1", "0"])
 def test_invalid_sizes_are_rejected(text: str) -> None:
     with pytest.raises(
-        PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes: expected (a number of bytes|1 byte)"
+        PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes: expected (a number of bytes|1 or more)"
     ):
         log_query({"path": "x", "maxSplitBytes": text})
 

@@ -203,7 +203,7 @@ def test_damage_is_a_row_of_one_micro_batch(tmp_path: Path) -> None:
     ("options", "text"),
     [
         ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
-        ({"maxOffsetsPerTrigger": str(1 << 63)}, "a 64-bit number"),
+        ({"maxOffsetsPerTrigger": str(1 << 63)}, f"expected 1 to {(1 << 63) - 1}, got"),
         ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "one of them"),
         ({"endingOffsets": "latest"}, "no end"),
         ({"failOnDataLoss": "maybe"}, "true or false"),

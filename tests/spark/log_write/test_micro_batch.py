@@ -228,7 +228,7 @@ def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: di
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"batchId": "-1"}, "batchId: expected the number of a micro-batch"),
+        ({"batchId": "-1"}, "batchId: expected 0 or more, got -1"),
         ({"batchId": "x"}, "expected an integer"),
         ({"queryId": "q"}, "queryId is given without batchId"),
         ({"batchId": "3"}, "the query of that batch is unknown; set option queryId"),
