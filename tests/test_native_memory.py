@@ -75,7 +75,7 @@ def test_classes_and_their_plans_are_freed() -> None:
         __slots__ = ("inner", "number", "unknown_tags")
         NAME = "Gone"
         VERSIONS = Versions(0, 3)
-        FIELDS = (FieldRow("number", "Number", "int32", "0+", default=0),)
+        FIELDS = (FieldRow("number", "Number", "int32", Versions.parse("0+"), default=0),)
 
         def __init__(self, *, number: int = 0, unknown_tags: Any = NO_TAGS) -> None:
             self.number = number

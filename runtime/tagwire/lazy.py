@@ -1,7 +1,8 @@
-"""Lazy imports of packages' names and of optional libraries, and a fast replacement for `typing.Generic`.
+"""Lazy imports of packages' names and of optional libraries, and replacements for two modules that import slowly.
 
 `import tagwire` is fast because a package's names are loaded on first use (`lazy_names`). Optional libraries are also
-imported on first use (`required`). If one is missing, the error names the extra that installs it.
+imported on first use (`required`). If one is missing, the error names the extra that installs it. `Generic` and
+`FrozenData` replace `typing.Generic` and data classes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, Generic
+    from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
+
+    P = TypeVar("P", bound="FrozenData")
 else:
     from types import GenericAlias
 
@@ -26,8 +29,65 @@ else:
         __slots__ = ()
         __class_getitem__ = classmethod(GenericAlias)
 
+    def dataclass_transform():
+        return lambda cls: cls
 
-__all__ = ["Generic", "lazy_names", "no_attribute", "required"]
+
+__all__ = ["FrozenData", "Generic", "lazy_names", "no_attribute", "required"]
+
+
+@dataclass_transform()
+class FrozenData:
+    """The base class of immutable objects, which declare their attributes like a data class (module `dataclasses`).
+
+    Attributes after the line `_: KW_ONLY` are passed by keyword. `__post_init__` is called when all attributes are set.
+    `==` compares the attributes, and `repr` shows those that differ from their defaults.
+    """
+
+    _positional: ClassVar[tuple[str, ...]]
+    _names: ClassVar[dict[str, None]]
+    """The names of all attributes, as the keys of a dict, because these are ordered."""
+    _required: ClassVar[frozenset[str]]
+
+    def __init_subclass__(cls) -> None:
+        names = [name for name, type in cls.__annotations__.items() if not type.startswith("ClassVar")]
+        first_named = names.index("_") if "_" in names else len(names)
+        cls._positional = tuple(names[:first_named])
+        cls._names = dict.fromkeys((*cls._positional, *names[first_named + 1 :]))
+        cls._required = frozenset(cls._names.keys() - vars(cls).keys())
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        values = dict(zip(self._positional, arguments, strict=False), **named) if arguments else named
+        if len(arguments) > len(self._positional) or not self._required <= values.keys() <= self._names.keys():
+            found = f"{len(arguments)} positional arguments, and {', '.join(named) or 'none'} by keyword"
+            raise TypeError(f"{type(self).__name__}({', '.join(self._names)}) got {found}")
+        self.__dict__ = values  # without defaults, which are attributes of the class
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check the attributes, or complete them."""
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in self._names])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, FrozenData) and type(self) is type(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(repr, self._values())))
+
+    def given(self) -> list[tuple[str, Any]]:
+        """Return the names and values of the attributes that differ from their defaults."""
+        values = zip(self._names, self._values(), strict=True)
+        return [(name, value) for name, value in values if name in self._required or value != getattr(type(self), name)]
+
+    def replace(self: P, **changes: Any) -> P:
+        return type(self)(**dict(self.given()) | changes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given())})"
 
 
 def no_attribute(package: str, name: str) -> AttributeError:

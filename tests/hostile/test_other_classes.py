@@ -101,8 +101,8 @@ def message_of(module: str) -> type[Message]:
             setattr(self, name, fields.get(name, {} if name == "unknown_tags" else ()))
 
     slots: dict[str, Any] = {"__slots__": ("x", "unknown_tags"), "__init__": __init__, "__module__": module}
-    point = type("Point", (Struct,), slots | {"FIELDS": (FieldRow("x", "X", "[]int32", "0+"),)})
-    rows = (FieldRow("x", "X", "[]Point", "0+", struct=point),)
+    point = type("Point", (Struct,), slots | {"FIELDS": (FieldRow("x", "X", "[]int32", Versions.parse("0+")),)})
+    rows = (FieldRow("x", "X", "[]Point", Versions.parse("0+"), struct=point),)
     named = {"NAME": "Shape", "KIND": "data", "VERSIONS": Versions(0, 0), "FIELDS": rows}
     return type("Shape", (Message,), slots | named)
 

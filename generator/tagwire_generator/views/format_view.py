@@ -4,7 +4,7 @@ Part of the stable interface for users' templates (docs/templates.md). Record fo
 """
 
 from tagwire.layout import Condition, Nested, Order, StructLayout, nested_struct
-from tagwire.layout.parts import FrozenData
+from tagwire.lazy import FrozenData
 from tagwire.message.field_table import FieldRow
 from tagwire.message.record_format import Framing, RecordFormat
 from tagwire_generator.message_classes import format_rows
@@ -71,7 +71,10 @@ class _FormatViews(DataViews):
             return repr(value)
         name = self.imports.use("tagwire.message", type(value).__name__)
         named = isinstance(value, Framing | Condition | Order)
-        parts = (f"{key}={self.expression(part)}" if named else self.expression(part) for key, part in value.given())
+        if named:
+            parts = [f"{key}={self.expression(part)}" for key, part in sorted(value.given())]
+        else:
+            parts = [self.expression(part) for _, part in value.given()]
         return f"{name}({', '.join(parts)})"
 
 

@@ -20,41 +20,14 @@ a dict keeps its checksums, for inspection.
 
 from __future__ import annotations
 
+from tagwire.lazy import FrozenData
 from tagwire.wire.types import WIRE_TYPES, WireType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, ClassVar, Final, TypeVar
-
-    P = TypeVar("P", bound="FrozenData")
-
-
-class FrozenData:
-    """The base class of immutable objects. `==` compares the values of their slots, and `repr` shows these values."""
-
-    __slots__: tuple[str, ...] = ()
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, FrozenData) and type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash((type(self), *map(repr, self._values())))
-
-    def given(self) -> list[tuple[str, Any]]:
-        """Return the names and values of the constructor's arguments."""
-        return [(name, getattr(self, name)) for name in self.__slots__]
-
-    def replace(self: P, **changes: Any) -> P:
-        return type(self)(**dict(self.given()) | changes)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given())})"
+    from dataclasses import KW_ONLY
+    from typing import ClassVar, Final
 
 
 class LengthCode(FrozenData):
@@ -65,18 +38,14 @@ class LengthCode(FrozenData):
     value of null, or None if null is not allowed.
     """
 
-    __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
-
-    def __init__(
-        self, name: str, code: str, width: int, *, zigzag: bool = False, bias: int = 0, null: int | None = None
-    ) -> None:
-        self.name = name
-        self.code = code
-        self.width = width
-        """The minimum size of an encoded length, in bytes."""
-        self.zigzag = zigzag
-        self.bias = bias
-        self.null = null
+    name: str
+    code: str
+    width: int
+    """The minimum size of an encoded length, in bytes."""
+    _: KW_ONLY
+    zigzag: bool = False
+    bias: int = 0
+    null: int | None = None
 
 
 INT16: Final = LengthCode("int16", "h", 2, null=-1)
@@ -94,10 +63,7 @@ UVARINT: Final = LengthCode("uvarint", "", 1)
 class Fixed(FrozenData):
     """A primitive of fixed width."""
 
-    __slots__ = ("wire",)
-
-    def __init__(self, wire: WireType) -> None:
-        self.wire = wire
+    wire: WireType
 
     @property
     def minimum(self) -> int:
@@ -114,12 +80,9 @@ class NullableFixed(FrozenData):
     it is null if it is absent.
     """
 
-    __slots__ = ("marker", "wire")
     nullable: ClassVar = True
-
-    def __init__(self, wire: WireType, marker: str) -> None:
-        self.wire = wire
-        self.marker = marker
+    wire: WireType
+    marker: str
 
     @property
     def minimum(self) -> int:
@@ -136,16 +99,14 @@ class Varint(FrozenData):
     complement, in the maximum number of bytes.
     """
 
-    __slots__ = ("bits", "signed", "zigzag")
     minimum: ClassVar = 1
+    bits: int
+    _: KW_ONLY
+    zigzag: bool
+    signed: bool = False
 
-    def __init__(self, bits: int, *, zigzag: bool, signed: bool = False) -> None:
-        self.bits = bits
-        self.zigzag = zigzag
-        self.signed = signed or zigzag
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "signed" or value > self.zigzag]
+    def __post_init__(self) -> None:
+        self.signed = self.signed or self.zigzag
 
     @property
     def low(self) -> int:
@@ -166,12 +127,10 @@ class Extent(FrozenData):
     If `counts_itself` is true, the length includes the length field's own bytes.
     """
 
-    __slots__ = ("code", "counts_itself", "of")
-
-    def __init__(self, code: Fixed | Varint, of: str = "", *, counts_itself: bool = False) -> None:
-        self.code = code
-        self.of = of
-        self.counts_itself = counts_itself
+    code: Fixed | Varint
+    of: str = ""
+    _: KW_ONLY
+    counts_itself: bool = False
 
     @property
     def minimum(self) -> int:
@@ -184,11 +143,8 @@ class Extent(FrozenData):
 class Count(FrozenData):
     """The number of elements of the array whose name is `of`."""
 
-    __slots__ = ("code", "of")
-
-    def __init__(self, code: Fixed | Varint, of: str) -> None:
-        self.code = code
-        self.of = of
+    code: Fixed | Varint
+    of: str
 
     @property
     def minimum(self) -> int:
@@ -201,12 +157,9 @@ class Count(FrozenData):
 class Checksum(FrozenData):
     """A uint32 checksum (crc32 or crc32c) of all bytes from the item named `first` to the end of the struct."""
 
-    __slots__ = ("algorithm", "first")
     minimum: ClassVar = 4
-
-    def __init__(self, algorithm: str, first: str) -> None:
-        self.algorithm = algorithm
-        self.first = first
+    algorithm: str
+    first: str
 
     @property
     def wire(self) -> WireType:
@@ -223,15 +176,9 @@ class Bits(FrozenData):
     rejected.
     """
 
-    __slots__ = ("mask", "name", "values")
-
-    def __init__(self, name: str, mask: int, values: tuple[str, ...] = ()) -> None:
-        self.name = name
-        self.mask = mask
-        self.values = values
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [("name", self.name), ("mask", self.mask), *([("values", self.values)] if self.values else [])]
+    name: str
+    mask: int
+    values: tuple[str, ...] = ()
 
     @property
     def shift(self) -> int:
@@ -276,14 +223,8 @@ class Compression(FrozenData):
     the same format.
     """
 
-    __slots__ = ("bits", "field")
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [("field", self.field), ("bits", self.bits)]
-
-    def __init__(self, field: str, bits: Bits) -> None:
-        self.field = field
-        self.bits = bits
+    field: str
+    bits: Bits
 
 
 class Order(FrozenData):
@@ -292,11 +233,9 @@ class Order(FrozenData):
     `field` is the field's name. If `unsigned` is true, its values are compared as unsigned numbers.
     """
 
-    __slots__ = ("field", "unsigned")
-
-    def __init__(self, field: str, *, unsigned: bool) -> None:
-        self.field = field
-        self.unsigned = unsigned
+    field: str
+    _: KW_ONLY
+    unsigned: bool
 
 
 class Condition(FrozenData):
@@ -305,12 +244,9 @@ class Condition(FrozenData):
     `field` is an earlier item, in the same struct or in an enclosing struct.
     """
 
-    __slots__ = ("equals", "field", "mask")
-
-    def __init__(self, field: str, mask: int, equals: int) -> None:
-        self.field = field
-        self.mask = mask
-        self.equals = equals
+    field: str
+    mask: int
+    equals: int
 
 
 class Union(FrozenData):
@@ -320,11 +256,8 @@ class Union(FrozenData):
     one of the unknown fields may be an alternative from a newer spec.
     """
 
-    __slots__ = ("alternatives", "name")
-
-    def __init__(self, name: str, alternatives: tuple[str, ...]) -> None:
-        self.name = name
-        self.alternatives = alternatives
+    name: str
+    alternatives: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"union {self.name} of {' and '.join(self.alternatives)}"

@@ -6,6 +6,8 @@ have layouts as well: an item can also be a length, count or checksum of later b
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from tagwire.errors import SchemaError
 from tagwire.layout.parts import (
     UVARINT,
@@ -15,15 +17,16 @@ from tagwire.layout.parts import (
     Compression,
     Condition,
     Extent,
-    FrozenData,
     LengthCode,
     Union,
 )
 from tagwire.layout.types import Array, Framing, Nested, Type, nested_struct
+from tagwire.lazy import FrozenData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from dataclasses import KW_ONLY
     from typing import Any, Final, TypeVar
 
     T = TypeVar("T")
@@ -57,58 +60,29 @@ class Item(FrozenData):
     place.
     """
 
-    __slots__ = (
-        "bits",
-        "compression",
-        "condition",
-        "default",
-        "equals",
-        "extent",
-        "is_unframed",
-        "json_name",
-        "name",
-        "relative_to",
-        "rewritten",
-        "sensitive",
-        "tag",
-        "type",
-    )
+    name: str
+    type: Type
+    _: KW_ONLY
+    json_name: str = ""
+    default: object = None
+    tag: int | None = None
+    condition: Condition | None = None
+    extent: str = ""
+    equals: int | None = None
+    bits: tuple[Bits, ...] = ()
+    relative_to: str = ""
+    compression: Compression | None = None
+    rewritten: bool = False
+    sensitive: bool = False
 
-    def __init__(
-        self,
-        name: str,
-        type: Type,
-        *,
-        json_name: str = "",
-        default: object = None,
-        tag: int | None = None,
-        condition: Condition | None = None,
-        extent: str = "",
-        equals: int | None = None,
-        bits: tuple[Bits, ...] = (),
-        relative_to: str = "",
-        compression: Compression | None = None,
-        rewritten: bool = False,
-        sensitive: bool = False,
-    ) -> None:
-        self.name = name
-        self.json_name = json_name or name
-        self.type = type
-        self.default = default
-        self.tag = tag
-        self.condition = condition
-        self.extent = extent
-        self.equals = equals
-        self.bits = bits
-        self.relative_to = relative_to
-        self.compression = compression
-        self.rewritten = rewritten
-        self.sensitive = sensitive
-        self.is_unframed = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
+    def __post_init__(self) -> None:
+        self.json_name = self.json_name or self.name
+
+    @cached_property
+    def is_unframed(self) -> bool:
         """Whether the type alone determines how to read the item."""
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "is_unframed"]
+        is_framed = self.extent or self.bits or self.compression or isinstance(self.type, Framing)
+        return self.equals is None and not is_framed
 
     def default_value(self) -> Any:
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
@@ -123,16 +97,12 @@ class Missing(FrozenData):
     DEFAULT_STRUCT, the default is a new object of the class `cls`.
     """
 
-    __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
-
-    def __init__(
-        self, name: str, default: object, *, ignorable: bool, sensitive: bool = False, cls: type | None = None
-    ) -> None:
-        self.name = name
-        self.default = default
-        self.ignorable = ignorable
-        self.sensitive = sensitive
-        self.cls = cls
+    name: str
+    default: object
+    _: KW_ONLY
+    ignorable: bool
+    sensitive: bool = False
+    cls: type | None = None
 
     def default_value(self) -> Any:
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
@@ -144,14 +114,11 @@ class TaggedSection(FrozenData):
     Each field consists of its tag, size and data. `unions` lists the unions among the fields (see `Union`).
     """
 
-    __slots__ = ("fields", "unions")
+    fields: tuple[Item, ...] = ()
+    unions: tuple[Union, ...] = ()
 
-    def __init__(self, fields: tuple[Item, ...] = (), unions: tuple[Union, ...] = ()) -> None:
-        self.fields = _in_tag_order(fields, 0x7FFFFFFF)
-        self.unions = unions
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "unions" or value]
+    def __post_init__(self) -> None:
+        self.fields = _in_tag_order(self.fields, 0x7FFFFFFF)
 
 
 class OptionalBuffer(FrozenData):
@@ -162,14 +129,17 @@ class OptionalBuffer(FrozenData):
     of tag and value; otherwise, of the value only.
     """
 
-    __slots__ = ("counts_tag", "fields", "length")
+    fields: tuple[Item, ...] = ()
+    length: LengthCode = VARINT
+    _: KW_ONLY
+    counts_tag: bool = False
 
-    def __init__(self, fields: tuple[Item, ...] = (), length: LengthCode = VARINT, *, counts_tag: bool = False) -> None:
-        if length not in (VARINT, UVARINT):
-            raise SchemaError(f"length of an optional buffer: expected type 'varint' or 'uvarint', got {length.name!r}")
-        self.fields = _in_tag_order(fields, 0xFFFF)
-        self.length = length
-        self.counts_tag = counts_tag
+    def __post_init__(self) -> None:
+        if self.length not in (VARINT, UVARINT):
+            raise SchemaError(
+                f"length of an optional buffer: expected type 'varint' or 'uvarint', got {self.length.name!r}"
+            )
+        self.fields = _in_tag_order(self.fields, 0xFFFF)
 
 
 def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
@@ -188,37 +158,40 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
 class StructLayout(FrozenData):
     """The layout of a struct in one version. `cls` is the data class of its objects, or None for dicts."""
 
-    __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
+    name: str
+    items: tuple[Item, ...]
+    _: KW_ONLY
+    section: TaggedSection | OptionalBuffer | None = None
+    missing: tuple[Missing, ...] = ()
+    cls: type | None = None
 
-    def __init__(
-        self,
-        name: str,
-        items: tuple[Item, ...],
-        *,
-        section: TaggedSection | OptionalBuffer | None = None,
-        missing: tuple[Missing, ...] = (),
-        cls: type | None = None,
-    ) -> None:
-        names = [item.name for item in (*items, *(section.fields if section else ()))]
-        for name_of_item in names:
-            if names.count(name_of_item) > 1:
+    def __post_init__(self) -> None:
+        names = [field.name for field in self.fields]
+        for name in names:
+            if names.count(name) > 1:
                 raise SchemaError(
-                    f"{name} has two fields named {name_of_item}; field names must be unique within a struct"
+                    f"{self.name} has two fields named {name}; field names must be unique within a struct"
                 )
-        self.name = name
-        self.items = items
-        self.section = section
-        self.missing = missing
-        self.cls = cls
-        self.checks = tuple((item.name, item.type) for item in items if isinstance(item.type, Checksum))
-        self.framing = tuple(item.name for item in items if isinstance(item.type, Framing))
-        """The lengths, counts and checksums. They are computed, so objects do not have them."""
-        self.has_tags = cls is None or hasattr(cls, "unknown_tags") or cls.__dictoffset__ != 0
-        """Whether objects keep unknown tags; objects of record formats can't."""
-        self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)
 
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, getattr(self, name)) for name in ("name", "items", "section", "missing", "cls")]
+    @cached_property
+    def checks(self) -> tuple[tuple[str, Checksum], ...]:
+        """The names and types of the checksums."""
+        return tuple((item.name, item.type) for item in self.items if isinstance(item.type, Checksum))
+
+    @cached_property
+    def framing(self) -> tuple[str, ...]:
+        """The lengths, counts and checksums. They are computed, so objects do not have them."""
+        return tuple(item.name for item in self.items if isinstance(item.type, Framing))
+
+    @cached_property
+    def has_tags(self) -> bool:
+        """Whether objects keep unknown tags; objects of record formats can't."""
+        return self.cls is None or hasattr(self.cls, "unknown_tags") or self.cls.__dictoffset__ != 0
+
+    @cached_property
+    def is_enclosed(self) -> bool:
+        """Whether one of the items is the length of all later items."""
+        return any(isinstance(item.type, Extent) and not item.type.of for item in self.items)
 
     @property
     def minimum(self) -> int:
@@ -282,12 +255,9 @@ class StructLayout(FrozenData):
 class Layout(FrozenData):
     """The layout of one version of a message. `version` is None for schemas and record formats."""
 
-    __slots__ = ("name", "root", "version")
-
-    def __init__(self, name: str, version: int | None, root: StructLayout) -> None:
-        self.name = name
-        self.version = version
-        self.root = root
+    name: str
+    version: int | None
+    root: StructLayout
 
     def __str__(self) -> str:
         return self.name if self.version is None else f"{self.name} v{self.version}"

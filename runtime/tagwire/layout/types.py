@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
+
 from tagwire.errors import SchemaError
 from tagwire.layout.parts import (
     COMPACT,
@@ -11,18 +13,18 @@ from tagwire.layout.parts import (
     Count,
     Extent,
     Fixed,
-    FrozenData,
     LengthCode,
     NullableFixed,
     Order,
     Varint,
 )
+from tagwire.lazy import FrozenData
 from tagwire.wire.types import WireType
 from tagwire.wire.varint import UVARINT_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from dataclasses import KW_ONLY
 
     from tagwire.layout.structs import StructLayout
 
@@ -30,17 +32,16 @@ if TYPE_CHECKING:
 class Sized(FrozenData):
     """A string or bytes: a length, then the bytes. If `length` is None, they extend to the end of the data."""
 
-    __slots__ = ("length", "longest", "nullable", "wire")
+    wire: WireType
+    length: LengthCode | None
+    _: KW_ONLY
+    nullable: bool
 
-    def __init__(self, wire: WireType, length: LengthCode | None, *, nullable: bool) -> None:
-        self.wire = wire
-        self.length = length
-        self.nullable = nullable
-        self.longest = wire.longest if length and length.name in (COMPACT.name, wire.length) else UVARINT_MAX
+    @cached_property
+    def longest(self) -> int:
         """The maximum length: Kafka limits the strings of messages, but not those of records."""
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "longest"]
+        is_limited = self.length and self.length.name in (COMPACT.name, self.wire.length)
+        return self.wire.longest if is_limited else UVARINT_MAX
 
     @property
     def minimum(self) -> int:
@@ -58,34 +59,21 @@ class Array(FrozenData):
     must be at least one element. `unique` names the fields of the elements' unique key.
     """
 
-    __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")
+    element: Type
+    length: LengthCode | None
+    _: KW_ONLY
+    nullable: bool
+    counted_by: str = ""
+    order: Order | None = None
+    filled: bool = False
+    unique: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        element: Type,
-        length: LengthCode | None,
-        *,
-        nullable: bool,
-        counted_by: str = "",
-        order: Order | None = None,
-        filled: bool = False,
-        unique: tuple[str, ...] = (),
-    ) -> None:
-        if element.minimum < 1:
+    def __post_init__(self) -> None:
+        if self.element.minimum < 1:
             raise SchemaError(
-                f"array elements of type {element} can be encoded in 0 bytes, so a short input could declare any "
+                f"array elements of type {self.element} can be encoded in 0 bytes, so a short input could declare any "
                 "number of elements; add a field to the element type"
             )
-        self.element = element
-        self.length = length
-        self.nullable = nullable
-        self.counted_by = counted_by
-        self.order = order
-        self.filled = filled
-        self.unique = unique
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "unique" or value]
 
     @property
     def minimum(self) -> int:
@@ -104,13 +92,12 @@ class Nested(FrozenData):
     The marker is 1 before a struct. For null, an int8 marker is -1, and a uvarint marker is 0.
     """
 
-    __slots__ = ("marker", "struct")
+    struct: StructLayout
+    marker: str = ""
 
-    def __init__(self, struct: StructLayout, marker: str = "") -> None:
-        if marker not in ("", "int8", "uvarint"):
-            raise SchemaError(f"null marker: expected 'int8' or 'uvarint', got {marker!r}")
-        self.struct = struct
-        self.marker = marker
+    def __post_init__(self) -> None:
+        if self.marker not in ("", "int8", "uvarint"):
+            raise SchemaError(f"null marker: expected 'int8' or 'uvarint', got {self.marker!r}")
 
     @property
     def nullable(self) -> bool:
@@ -124,6 +111,7 @@ class Nested(FrozenData):
         return f"nullable {self.struct.name}" if self.marker else self.struct.name
 
 
+@cache
 def primitive(
     wire: WireType, *, compact: bool = False, nullable: bool, is_tagged: bool = False
 ) -> Fixed | NullableFixed | Sized:

@@ -82,25 +82,9 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
     owner = _declaring(cls)
     if owner is None:
         return ()
-    from sys import modules
+    from tagwire.message.field_table import declared_row
 
-    from tagwire.layout.structs import DEFAULT_STRUCT
-    from tagwire.message.field_table import FieldRow
-    from tagwire.wire.uuids import DEFAULT_UUID
-
-    rows = []
-    for name, (wire, words) in vars(owner)["_declared"].items():
-        given = {**words, "owner": owner}
-        if "factory" in words:
-            given["default"], given["struct"] = DEFAULT_STRUCT, given.pop("factory")
-        elif "default" not in words:
-            given["default"], given["required"] = given.pop("absent", ()), True
-        elif words["default"] is DEFAULT_UUID:
-            given["default"] = given.pop("number", 0)
-        element = wire[1].replace("[]", "")
-        if element[0].isupper() and "struct" not in given:  # a capitalized type is a struct
-            given["struct"] = vars(modules[owner.__module__])[element]
-        rows.append(FieldRow(name, *wire, **given))
+    rows = [declared_row(owner, name, *declared) for name, declared in vars(owner)["_declared"].items()]
     with _binding:  # rows are compared by identity, so all threads must get the same table
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)

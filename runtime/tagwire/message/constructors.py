@@ -9,7 +9,6 @@ from functools import partial
 
 from tagwire.layout.structs import DEFAULT_STRUCT
 from tagwire.wire.unknown_tags import NO_TAGS
-from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """Return the default of a constructor parameter, or a placeholder if each object needs a new default."""
-    return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
+    """Return the default of a constructor parameter. Only the native engine calls this function."""
+    return row.default
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
     """Return a function that converts a constructor argument to a field value, or None if it is stored unchanged."""
     if row.type.startswith("[]"):
         return partial(_elements, row.name, nullable=_may_be_none(row))
-    default = parameter_default(row)
-    is_placeholder = default is DEFAULT_STRUCT or default is DEFAULT_UUID
-    return (lambda value: row.fresh_value() if value is default else value) if is_placeholder else None
+    if row.default is DEFAULT_STRUCT:
+        return lambda value: row.fresh_value() if value is DEFAULT_STRUCT else value
+    return None
 
 
 def _elements(name: str, value: Any, *, nullable: bool) -> Any:
@@ -49,13 +48,12 @@ def _check_iterable(**arguments: Any) -> None:
 
 
 def _may_be_none(row: FieldRow) -> bool:
-    return bool(row.nullable) or row.own_default is None
+    return bool(row.nullable) or row.default is None
 
 
 def constructor_of(cls: type[Struct]) -> Any:
     """Compile the `__init__` of a class that declares fields."""
-    scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_uuid": uuid_or_default}
-    scope["_check_iterable"] = _check_iterable
+    scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_check_iterable": _check_iterable}
     defaults: dict[str, Any] = {}
     parameters, lines = ["self"], []
     rows = [row for row in cls.FIELDS if not row.is_computed]
@@ -65,7 +63,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         parameters.append(row.name if row.required else f"{row.name}=None")
         lines.append(f"    self.{row.name} = {_stored(row, scope)}\n")
         if not row.required:
-            defaults[row.name] = parameter_default(row)
+            defaults[row.name] = row.default
     if cls.HAS_TAGS:
         parameters.append("unknown_tags=None")
         lines.append("    self.unknown_tags = unknown_tags\n")
@@ -100,14 +98,12 @@ def _parameter_type(annotation: str) -> str:
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
     """Return source code that converts an argument to the value to store. It must do the same as `acceptor`."""
-    name, default = row.name, row.own_default
+    name = row.name
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"
-    if default is DEFAULT_STRUCT and not row.required:
+    if row.default is DEFAULT_STRUCT and not row.required:
         scope[f"_new_{name}"] = row.struct
         return f"_new_{name}() if {name} is _DEFAULT_STRUCT else {name}"
-    if parameter_default(row) is DEFAULT_UUID and not row.required:
-        return f"_uuid({name}, {default})"
     return name
 
 

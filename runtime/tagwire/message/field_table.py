@@ -7,6 +7,7 @@ one version.
 from __future__ import annotations
 
 from functools import cache
+from sys import modules
 
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
@@ -28,13 +29,15 @@ from tagwire.layout import (
     fresh,
     primitive,
 )
+from tagwire.lazy import FrozenData
 from tagwire.message.declarations import field_about
-from tagwire.versions import StructVersions, Versions
+from tagwire.versions import NONE, StructVersions, Versions
 from tagwire.wire.types import WIRE_TYPES, wire_type
-from tagwire.wire.uuids import default_uuid
+from tagwire.wire.uuids import DEFAULT_UUID, default_uuid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Any
 
     from tagwire.message.base import Message
@@ -43,16 +46,20 @@ if TYPE_CHECKING:
     from tagwire.message.struct_class import Struct
     from tagwire.wire.types import WireType
 
+    # Aliases, because a `FieldRow` has an attribute `type`
+    StructClass = type[Struct]
+    RegisterClass = type[Register]
+
 _versions = cache(Versions.parse)
 
 
-class FieldRow:
-    """A row of a field table: one field of a struct.
+class FieldRow(FrozenData):
+    """A row of a field table: one field of a struct. Rows are compared by identity.
 
     - `name`: the attribute's name. `spec_name` and `type` are the field's name and type in the spec.
     - `owner`: the class that declares the field.
     - `flexible`: the versions in which the field has compact lengths, or None for the message's flexible versions.
-    - `own_default`: the default as declared; for a UUID, an int.
+    - `default`: the value in a new object, or DEFAULT_STRUCT.
     - `record_formats`: for each range of the message's versions, the format of the field's records.
     - `struct`: the class of the field's value or elements. `enum` is the enum of the field's numbers.
     - `struct_versions`: maps the message's versions to those of a shared struct, or None for all other fields.
@@ -62,92 +69,43 @@ class FieldRow:
     - `union`: only one of the fields with the same `union` may be set.
     - `unique`: the key fields of array elements, if no two elements may have the same key.
     - `semantic`: what the values mean, such as `timestamp_ms`, or empty for most fields.
+    - `about_text`: the documentation of a field without an `owner`.
     """
 
-    __slots__ = (
-        "_about",
-        "deprecated",
-        "enum",
-        "flexible",
-        "framing",
-        "ignorable",
-        "name",
-        "nullable",
-        "own_default",
-        "owner",
-        "record_formats",
-        "required",
-        "semantic",
-        "sensitive",
-        "spec_name",
-        "struct",
-        "struct_versions",
-        "tag",
-        "tagged",
-        "type",
-        "union",
-        "unique",
-        "versions",
-    )
+    name: str
+    spec_name: str
+    type: str
+    versions: Versions
+    _: KW_ONLY
+    default: Any = ()
+    nullable: Versions = NONE
+    tag: int | None = None
+    tagged: Versions = NONE
+    ignorable: bool = False
+    sensitive: bool = False
+    required: bool = False
+    union: str = ""
+    unique: tuple[str, ...] = ()
+    flexible: Versions | None = None
+    record_formats: tuple[tuple[Versions, str], ...] = ()
+    struct: StructClass | None = None
+    struct_versions: StructVersions | None = None
+    enum: RegisterClass | None = None
+    framing: Framing | None = None
+    about_text: str = ""
+    deprecated: str | None = None
+    semantic: str = ""
+    owner: StructClass | None = None
 
-    def __init__(
-        self,
-        name: str,
-        spec_name: str,
-        type: str,
-        versions: str,
-        *,
-        default: Any = (),
-        nullable: str = "none",
-        tag: int | None = None,
-        tagged: str = "none",
-        ignorable: bool = False,
-        sensitive: bool = False,
-        required: bool = False,
-        union: str = "",
-        unique: tuple[str, ...] = (),
-        flexible: str | None = None,
-        record_formats: tuple[tuple[str, str], ...] = (),
-        struct: type[Struct] | None = None,
-        struct_versions: tuple[tuple[str, int], ...] = (),
-        enum: type[Register] | None = None,
-        framing: Framing | None = None,
-        about: str = "",
-        deprecated: str | None = None,
-        semantic: str = "",
-        owner: type[Struct] | None = None,
-    ) -> None:
-        self.name = name
-        self.spec_name = spec_name
-        self.type = type
-        self.versions = _versions(versions)
-        self.own_default = default
-        self.nullable = _versions(nullable)
-        self.tag = tag
-        self.tagged = _versions(tagged)
-        self.ignorable = ignorable
-        self.sensitive = sensitive
-        self.required = required
-        self.union = union
-        self.unique = unique
-        self.flexible = None if flexible is None else _versions(flexible)
-        self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
-        self.struct = struct
-        ranges = [(_versions(text), number) for text, number in struct_versions]
-        self.struct_versions = StructVersions(ranges) if ranges else None
-        self.enum = enum
-        self.framing = framing
-        self._about = about
-        self.deprecated = deprecated
-        self.semantic = semantic
-        self.owner = owner
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
 
     @property
     def about(self) -> str:
         """The field's documentation, from the docstring below its declaration in a generated class."""
-        if self._about or self.owner is None:
-            return self._about
-        return field_about(self.owner, self.name)
+        return self.about_text or (field_about(self.owner, self.name) if self.owner else "")
 
     @property
     def is_computed(self) -> bool:
@@ -177,23 +135,35 @@ class FieldRow:
 
         return EnumType(wire, self.enum)
 
-    @property
-    def default(self) -> Any:
-        """The value in a new object, or DEFAULT_STRUCT."""
-        if self.type == "uuid" and isinstance(self.own_default, int):
-            return default_uuid(self.own_default)
-        return self.own_default
-
     def fresh_value(self) -> Any:
-        default = self.own_default
-        if default is DEFAULT_STRUCT and self.struct is not None:
-            return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # a UUID's own default may be an int
+        return fresh(self.struct) if self.default is DEFAULT_STRUCT and self.struct else self.default
 
     @property
     def json_name(self) -> str:
         """Kafka's JSON key: the spec's name with its first letter in lower case."""
         return self.spec_name[0].lower() + self.spec_name[1:]
+
+
+def declared_row(owner: type[Struct], name: str, wire: tuple[str, str, str], words: dict[str, Any]) -> FieldRow:
+    """Make the row of a field. `wire` and `words` are the arguments of `field` in its declaration in `owner`."""
+    spec_name, type, versions = wire
+    more: dict[str, Any] = {**words, "owner": owner}
+    for key in {"nullable", "tagged", "flexible"} & words.keys():
+        more[key] = _versions(words[key])
+    if "record_formats" in words:
+        more["record_formats"] = tuple([(_versions(text), format) for text, format in words["record_formats"]])
+    if "struct_versions" in words:
+        more["struct_versions"] = StructVersions((_versions(text), number) for text, number in words["struct_versions"])
+    if "factory" in words:
+        more["default"], more["struct"] = DEFAULT_STRUCT, more.pop("factory")
+    elif "default" not in words:
+        more["default"], more["required"] = more.pop("absent", ()), True
+    elif words["default"] is DEFAULT_UUID:
+        more["default"] = default_uuid(more.pop("number", 0))
+    element = type.replace("[]", "")
+    if element[0].isupper() and "struct" not in more:  # a capitalized type is a struct
+        more["struct"] = vars(modules[owner.__module__])[element]
+    return FieldRow(name, spec_name, type, _versions(versions), **more)
 
 
 class OptionalFields:

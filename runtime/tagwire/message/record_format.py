@@ -28,7 +28,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.layout.parts import FrozenData
+from tagwire.lazy import FrozenData
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.declarations import field
 from tagwire.message.field_table import layout_of_format
@@ -39,6 +39,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from dataclasses import KW_ONLY
     from typing import Any, ClassVar, Final, TypeVar
 
     from tagwire._engine import Plan
@@ -83,69 +84,24 @@ class Framing(FrozenData):
     - `compression`: the field that selects the codec, and the name of the bit group in that field.
     """
 
-    __slots__ = (
-        "ascending",
-        "bits",
-        "compression",
-        "count",
-        "count_of",
-        "counted_by",
-        "counts_itself",
-        "covers",
-        "equals",
-        "extent",
-        "filled",
-        "length",
-        "length_of",
-        "relative_to",
-        "rewritten",
-        "signed",
-        "when",
-    )
-
-    def __init__(
-        self,
-        *,
-        length: str = "",
-        count: str = "",
-        length_of: str = "",
-        counts_itself: bool = False,
-        extent: str = "",
-        count_of: str = "",
-        counted_by: str = "",
-        covers: str = "",
-        bits: tuple[Bits, ...] = (),
-        when: Condition | None = None,
-        relative_to: str = "",
-        compression: Compression | None = None,
-        equals: int | None = None,
-        rewritten: bool = False,
-        ascending: Order | None = None,
-        filled: bool = False,
-        signed: bool = False,
-    ) -> None:
-        self.length = length
-        self.count = count
-        self.length_of = length_of
-        self.counts_itself = counts_itself
-        self.extent = extent
-        self.count_of = count_of
-        self.counted_by = counted_by
-        self.covers = covers
-        self.bits = bits
-        self.when = when
-        self.relative_to = relative_to
-        self.compression = compression
-        self.equals = equals
-        self.rewritten = rewritten
-        self.ascending = ascending
-        self.filled = filled
-        self.signed = signed
-
-    def given(self) -> list[tuple[str, object]]:
-        """Return (name, value) for each constructor argument that differs from its default."""
-        plain = Framing()
-        return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
+    _: KW_ONLY
+    length: str = ""
+    count: str = ""
+    length_of: str = ""
+    counts_itself: bool = False
+    extent: str = ""
+    count_of: str = ""
+    counted_by: str = ""
+    covers: str = ""
+    bits: tuple[Bits, ...] = ()
+    when: Condition | None = None
+    relative_to: str = ""
+    compression: Compression | None = None
+    equals: int | None = None
+    rewritten: bool = False
+    ascending: Order | None = None
+    filled: bool = False
+    signed: bool = False
 
 
 class FormatStruct(Struct):

@@ -153,7 +153,15 @@ class ManyTags(tagwire.Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 0)
     FIELDS = tuple(
-        FieldRow(f"field_{number}", f"Field{number}", "int32", "0+", default=0, tag=number, tagged="0+")
+        FieldRow(
+            f"field_{number}",
+            f"Field{number}",
+            "int32",
+            Versions.parse("0+"),
+            default=0,
+            tag=number,
+            tagged=Versions.parse("0+"),
+        )
         for number in range(65)
     )
 

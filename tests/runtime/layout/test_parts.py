@@ -13,7 +13,8 @@ from tagwire.layout import (
     StructLayout,
     Varint,
 )
-from tagwire.layout.parts import FrozenData, bit_names
+from tagwire.layout.parts import bit_names
+from tagwire.lazy import FrozenData
 from tagwire.message.field_table import layout_of
 from tagwire.records import format_of
 from tagwire.wire.types import WIRE_TYPES
@@ -25,10 +26,10 @@ EMPTY = StructLayout("Empty", ())
 def test_layouts_are_plain_data() -> None:
     assert Array(INT, COMPACT, nullable=True) == Array(Fixed(WIRE_TYPES["int32"]), COMPACT, nullable=True) != INT
     assert hash(Varint(32, zigzag=True)) == hash(Varint(32, zigzag=True))
-    assert repr(Varint(32, zigzag=True)) == "Varint(bits=32, zigzag=True)"
+    assert repr(Varint(32, zigzag=True)) == "Varint(bits=32, zigzag=True, signed=True)"
     assert repr(Bits("a", 1)) == "Bits(name='a', mask=1)"
     assert repr(Bits("a", 2, ("no", "yes"))) == "Bits(name='a', mask=2, values=('no', 'yes'))"
-    assert repr(EMPTY) == "StructLayout(name='Empty', items=(), section=None, missing=(), cls=None)"
+    assert repr(EMPTY) == "StructLayout(name='Empty', items=())"
     assert str(Layout("A", 3, EMPTY)) == "A v3" and str(Layout("A", None, EMPTY)) == "A"
 
 

@@ -249,7 +249,7 @@ class ByHand(tagwire.Message):
     __slots__ = ("number", "unknown_tags")
     NAME = "ByHand"
     VERSIONS = Versions(0, 1)
-    FIELDS = (FieldRow("number", "Number", "int8", "0+", default=0),)
+    FIELDS = (FieldRow("number", "Number", "int8", Versions.parse("0+"), default=0),)
 
     def __init__(self, *, number: int = 0, unknown_tags: Any = NO_TAGS) -> None:
         self.number = number

@@ -9,6 +9,7 @@ from tagwire.layout import (
     TaggedSection,
 )
 from tagwire.message.field_table import FieldRow, layout_of
+from tagwire.versions import Versions
 
 
 def described(struct: StructLayout) -> list[str]:
@@ -69,4 +70,4 @@ def test_layouts_are_made_once_and_only_for_valid_versions() -> None:
     ("spec_name", "json_name"), [("ThrottleTimeMs", "throttleTimeMs"), ("ISR", "iSR"), ("name", "name")]
 )
 def test_json_names(spec_name: str, json_name: str) -> None:
-    assert FieldRow("x", spec_name, "int8", "0+", default=0).json_name == json_name
+    assert FieldRow("x", spec_name, "int8", Versions.parse("0+"), default=0).json_name == json_name

@@ -74,7 +74,7 @@ class Gap(Sample):
     NAME = "Gap"
     KIND = "data"
     VERSIONS = Versions(0, 6)
-    FIELDS = (FieldRow("snapshot", "Snapshot", "records", "2-3", default=None),)
+    FIELDS = (FieldRow("snapshot", "Snapshot", "records", Versions.parse("2-3"), default=None),)
 
     def __init__(self, *, snapshot: bytes | None = None) -> None:
         self.snapshot = snapshot

@@ -10,9 +10,9 @@ WHEN = Condition("attributes", 1, 0)
     ("framing", "shown"),
     [
         (Framing(), "Framing()"),
-        (Framing(length="int32", equals=0), "Framing(equals=0, length='int32')"),
+        (Framing(length="int32", equals=0), "Framing(length='int32', equals=0)"),
         (Framing(bits=(), rewritten=True), "Framing(rewritten=True)"),
-        (Framing(when=WHEN), "Framing(when=Condition(equals=0, field='attributes', mask=1))"),
+        (Framing(when=WHEN), "Framing(when=Condition(field='attributes', mask=1, equals=0))"),
     ],
 )
 def test_only_arguments_that_differ_from_their_defaults_are_shown(framing: Framing, shown: str) -> None:

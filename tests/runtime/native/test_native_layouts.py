@@ -375,22 +375,22 @@ def test_two_fields_share_one_array_object(first: Array, second: Array, value: A
 
 def test_every_layout_feature_is_supported_or_rejected() -> None:
     """List all layout features. Before you add a feature here, support or reject it in `_native/engine/plan.pxi`."""
-    assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
+    assert {cls.__name__: set(cls._names) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},
-        "Sized": {"length", "longest", "nullable", "wire"},
+        "Sized": {"length", "nullable", "wire"},
         "NullableFixed": {"marker", "wire"},
         "Array": {"counted_by", "element", "filled", "length", "nullable", "order", "unique"},
         "Nested": {"marker", "struct"},
         "Extent": {"code", "counts_itself", "of"},
         "Count": {"code", "of"},
         "Checksum": {"algorithm", "first"},
-        "Item": {"condition", "default", "is_unframed", "json_name", "name", "tag", "type"}
+        "Item": {"condition", "default", "json_name", "name", "tag", "type"}
         | {"bits", "compression", "equals", "extent", "relative_to", "rewritten", "sensitive"},
         "Missing": {"cls", "default", "ignorable", "name", "sensitive"},
-        "StructLayout": {"checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section"},
+        "StructLayout": {"cls", "items", "missing", "name", "section"},
     }
-    assert {cls.__name__: set(cls.__slots__) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {
+    assert {cls.__name__: set(cls._names) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {
         "LengthCode": {"bias", "code", "name", "null", "width", "zigzag"},
         "TaggedSection": {"fields", "unions"},
         "OptionalBuffer": {"counts_tag", "fields", "length"},
