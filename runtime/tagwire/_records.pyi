@@ -8,23 +8,15 @@ Bytes = tuple[Buffer | None, Buffer, Buffer, int]
 Numbers = tuple[Buffer | None, Buffer, int]
 Headers = tuple[Buffer | None, Buffer, int, int, Bytes, Bytes]
 
-def facts(
-    data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, lasts: array[int] | bytes | memoryview
-) -> bytes | None: ...
-def lines(
-    data: bytes | bytearray,
-    pos: int,
-    end: int,
-    count: int,
-    bases: Bases,
-    has_attributes: bool,
-    head: bytes,
-    most: int,
-    is_text: bool,
-) -> tuple[bytes, int, int]: ...
-def totals(
-    data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, has_attributes: bool
-) -> tuple[int, int, int, int, int | None, int | None, int, int, bool] | None: ...
+class Source:
+    left: int
+    is_read: bool
+    def __init__(
+        self, data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, has_attributes: bool = ...
+    ) -> None: ...
+    def lines(self, text: bytes, most: int, is_text: bool) -> bytes: ...
+    def facts(self, lasts: array[int] | bytes | memoryview) -> bytes | None: ...
+    def totals(self) -> tuple[int, int, int, int, int | None, int | None, int, int, bool] | None: ...
 
 class HeaderSearch:
     def __init__(self, data: Any, forms: list[tuple[int, bool, bool, bool, int, int, int, int, int, int]]) -> None: ...
@@ -52,16 +44,8 @@ class RecordRun:
     max_timestamp: int
     def __init__(self, base_offset: int, base_timestamp: int | None) -> None: ...
     def take(
-        self,
-        data: bytes | bytearray,
-        pos: int,
-        end: int,
-        count: int,
-        bases: Bases,
-        kept: bytes | None,
-        most_bytes: int | None,
-        most_records: int | None,
-    ) -> tuple[int, int, int | None]: ...
+        self, source: Source, kept: bytes | None, most_bytes: int | None, most_records: int | None
+    ) -> int | None: ...
     def append(
         self, rows: Rows, row: int, stop: int, most_bytes: int | None, most_records: int | None
     ) -> tuple[int, bool]: ...

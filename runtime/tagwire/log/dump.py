@@ -14,7 +14,7 @@ from typing import Final
 from tagwire.errors import DecodeError
 from tagwire.records import Record, RecordBatch
 from tagwire.records.format import Format
-from tagwire.records.native import native_function, native_source
+from tagwire.records.native import native_source
 from tagwire.text_format import printable_json
 
 _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
@@ -87,19 +87,13 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
     first those of the batch (`header`), then those of the record. If native code does not support a record, the
     generator ends. Its return value is the number of formatted records; None means all.
     """
-    lines, found = native_function("lines"), native_source(batch)
-    if lines is None or found is None:
+    source = native_source(batch)
+    if source is None:
         return 0
-    data, pos, end, count, bases, has_attributes = found
-    left = count
-    while left:
-        text, pos, still = lines(data, pos, end, left, bases, has_attributes, header, _AT_ONCE, is_text)
-        if text:
-            yield text
-        if still == left:
-            break
-        left = still
-    return None if left == 0 and pos == end else count - left
+    count = source.left
+    while source.left and (text := source.lines(header, _AT_ONCE, is_text)):
+        yield text
+    return None if source.is_read else count - source.left
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:

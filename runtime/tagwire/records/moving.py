@@ -14,13 +14,12 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.building import BatchBuilder
 from tagwire.records.format_set import FormatSet, format_of
-from tagwire.records.native import native_function, native_walk
+from tagwire.records.native import native_walk, source_class
 from tagwire.records.reading import read_outline
 from tagwire.records.record import Record
-from tagwire.records.walk import Walk
 
 if TYPE_CHECKING:
-    from tagwire._records import RecordRun
+    from tagwire._records import RecordRun, Source
 
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
@@ -34,18 +33,20 @@ _LARGEST: Final = (1 << 63) - 1
 class Movable:
     """The records of a batch that have not yet been moved to a `RecordRun`. All of them are valid."""
 
-    __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
+    __slots__ = ("_source", "batch", "facts", "next_offset")
 
-    def __init__(self, batch: RecordBatch, walk: Walk, facts: bytes) -> None:
+    def __init__(self, batch: RecordBatch, source: "Source", facts: bytes) -> None:
         self.batch = batch
         self.facts = facts
         """One byte per record, with its flags."""
-        self.left = len(facts)
-        """The number of records that have not been moved."""
-        self.next_offset: int | None = walk.base_offset
+        self.next_offset: int | None = batch.base_offset
         """The offset of the next record, or None if native code can't add that record to the last run."""
-        self._walk = walk
-        self._pos = walk.pos
+        self._source = source
+
+    @property
+    def left(self) -> int:
+        """The number of records that have not been moved."""
+        return self._source.left
 
     def move(
         self,
@@ -55,9 +56,8 @@ class Movable:
         most_records: int | None = None,
     ) -> None:
         """Move records to a `RecordRun` until the run is full, and drop those whose byte in `kept` is 0."""
-        where = self._walk.data, self._pos, self._walk.end, self.left
         most = (None if each is None else min(each, _LARGEST) for each in (most_bytes, most_records))
-        self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, *most)
+        self.next_offset = run.take(self._source, kept, *most)
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
@@ -67,14 +67,14 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
     With `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a
     batch that can't be decompressed or has a wrong record count.
     """
-    facts = native_function("facts")
-    if facts is None or not batch.record_format.is_movable or (source := native_walk(batch)) is None:
+    if not batch.record_format.is_movable or (walked := native_walk(batch)) is None:
         return None
-    walk, count = source
+    walk, count = walked
     if stored:
         walk.appended = None
-    found = facts(walk.data, walk.pos, walk.end, count, walk.bases, lasts) if count else None
-    return None if found is None else Movable(batch, walk, found)
+    source = source_class()(walk.data, walk.pos, walk.end, count, walk.bases)
+    facts = source.facts(lasts) if count else None
+    return None if facts is None else Movable(batch, source, facts)
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":

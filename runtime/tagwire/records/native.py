@@ -2,11 +2,11 @@
 
 A `Plans` object has the native engine's plans for a record format. A plan encodes and decodes one layout. There are
 plans for batch headers, for records, and for the messages inside wrappers. A format that the native engine does not
-support has no plans, and the interpreter is used. The functions of `tagwire._records` take all records of a batch at
-once, and create no record objects.
+support has no plans, and the interpreter is used. A `tagwire._records.Source` reads all records of a batch at once, and
+creates no record objects.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,6 +20,7 @@ from tagwire.records.record import Record
 
 if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Magic2, Plan
+    from tagwire._records import Source
     from tagwire.interpreter.cursor import Good
     from tagwire.records.batch import RecordBatch
     from tagwire.records.format import Format
@@ -287,35 +288,29 @@ class Totals(NamedTuple):
 
 def totals(batch: "RecordBatch") -> Totals | None:
     """Return a batch's totals, or None if a record is invalid, or native code doesn't support the records or limits."""
-    count, found = native_function("totals"), native_source(batch)
-    numbers = None if count is None or found is None else count(*found)
+    source = native_source(batch)
+    numbers = None if source is None else source.totals()
     return None if numbers is None else Totals(*numbers)
 
 
 @cache
-def native_function(name: str) -> Callable[..., Any] | None:
-    """Return a function of `tagwire._records`, or None if native code is not installed or too old."""
-    try:
-        from tagwire import _records
-    except ImportError:
-        return None
-    return getattr(_records, name, None)
+def source_class() -> "type[Source]":
+    """Return `tagwire._records.Source`, which is imported only if the native engine can read records."""
+    from tagwire._records import Source
+
+    return Source
 
 
-def native_source(batch: "RecordBatch") -> tuple[bytes | bytearray, int, int, int, tuple[int, int, bool], bool] | None:
-    """Return a batch's records as arguments for functions of `tagwire._records`, or None if Python must read them.
-
-    The arguments are the decompressed bytes, the positions where the records begin and end, the record count,
-    `Walk.bases`, and whether the records have attributes.
-    """
+def native_source(batch: "RecordBatch") -> "Source | None":
+    """Return a batch's decompressed records for native code, or None if Python must read them."""
     quick = batch._quick  # pyright: ignore[reportPrivateUsage]
     if quick is not None and (found := quick.source_of(batch)) is not None:
-        return found
-    if (source := native_walk(batch)) is None:
+        return source_class()(*found)
+    if (walked := native_walk(batch)) is None:
         return None
-    walk, count = source
+    walk, count = walked
     has_attributes = record_items.has_attributes(walk.format.record, walk.header)
-    return walk.data, walk.pos, walk.end, count, walk.bases, has_attributes
+    return source_class()(walk.data, walk.pos, walk.end, count, walk.bases, has_attributes)
 
 
 def native_walk(batch: "RecordBatch") -> "tuple[Walk, int] | None":

@@ -151,11 +151,3 @@ def test_native_code_stops_no_later_than_python_on_changed_bytes(mask: int) -> N
         assert (done is None) <= is_whole, at
         rejected += done is not None
     assert rejected > 10
-
-
-def test_positions_out_of_range() -> None:
-    from tagwire._records import lines
-
-    for range_of_records in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):
-        with pytest.raises(ValueError, match="invalid range: "):
-            lines(b"12345678", *range_of_records, (0, 0, False), True, b"{", 100, False)

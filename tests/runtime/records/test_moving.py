@@ -136,16 +136,16 @@ def test_damaged_records_are_left_to_python() -> None:
 
 
 def test_positions_out_of_range() -> None:
-    from tagwire._records import RecordRun, facts
+    from tagwire._records import RecordRun, Source
 
     for range_of_records in ((0, 9, 1), (5, 4, 1), (-1, 2, 1), (0, 8, 9), (0, 8, -1)):
         with pytest.raises(ValueError, match="records in bytes"):
-            facts(b"12345678", *range_of_records, (0, 0, False), b"")
-        with pytest.raises(ValueError, match="records in bytes"):
-            RecordRun(0, None).take(b"12345678", *range_of_records, (0, 0, False), None, None, None)
-    marks: Any = b"\1\1"
+            Source(b"12345678", *range_of_records, (0, 0, False))
+    source = Source(b"12345678", 0, 8, 1, (0, 0, False))
     with pytest.raises(ValueError, match="kept: expected 1 bytes, one per record, got 2"):
-        RecordRun(0, None).take(b"12345678", 0, 8, 1, (0, 0, False), marks, None, None)
+        RecordRun(0, None).take(source, b"\1\1", None, None)
+    with pytest.raises(ValueError, match="most: expected a limit of 0 or more bytes, got -1"):
+        source.lines(b"{", -1, False)
 
 
 DATA = Path(__file__).parents[2] / "data" / "records" / "batches.jsonl.gz"

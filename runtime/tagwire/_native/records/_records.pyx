@@ -16,7 +16,7 @@ from libc.stdlib cimport free, realloc
 
 from records.declarations cimport *
 
-__all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
+__all__ = ["HeaderSearch", "RecordRun", "Rows", "Source"]
 
 tw_prepare_rows()
 
@@ -38,7 +38,7 @@ cdef class Held:
 
 @final
 cdef class Source(Held):
-    """The records of a batch, and a reference to the buffer that contains them.
+    """The unread records of a batch, and a reference to the buffer that contains them.
 
     The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
     Timestamp deltas are added to this timestamp, or ignored if `is_appended` is true. `has_attributes` is false if the
@@ -56,75 +56,77 @@ cdef class Source(Held):
         self.batch.base_offset, self.batch.base_timestamp, self.batch.is_appended = bases
         self.batch.has_attributes = has_attributes
 
-    cdef int64_t pos(self):
-        return self.batch.p - <const uint8_t *>self.buffer.buf
+    @property
+    def left(self):
+        """The number of unread records."""
+        return self.batch.left
+
+    @property
+    def is_read(self):
+        """Whether all records have been read, and no bytes follow them."""
+        return self.batch.left == 0 and self.batch.p == self.batch.end
+
+    def lines(self, bytes text not None, Py_ssize_t most, bint is_text):
+        """Read records, and return them as lines of text.
+
+        Lines are JSON objects that begin with `text`. If `is_text` is true, lines are tab-separated text instead, and
+        end with `text` and the record's attributes. Stops when `most` bytes are written, or before a record that C
+        can't read.
+        """
+        cdef tw_output out
+        cdef tw_common_text common
+        cdef int64_t expected
+        if most < 0:
+            raise ValueError(f"most: expected a limit of 0 or more bytes, got {most}")
+        common.data, common.size, common.is_text = text, len(text), is_text
+        out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
+        expected = (self.batch.end - self.batch.p) // 3 * 4 + self.batch.left * <int64_t>(common.size + LINE)
+        try:
+            with nogil:
+                # Reserve memory once, because growing the buffer copies it.
+                tw_reserve_output(&out, <size_t>min(most, expected))
+                tw_write_lines(&out, &self.batch, common, <size_t>most)
+            if out.failed:
+                raise MemoryError
+            return bytes_of(&out)
+        finally:
+            free(out.data)
+
+    def facts(self, lasts):
+        """Return one byte of flags for each unread record, or None if Python must read the records.
+
+        The byte is the sum of these flags: 1 if the record's offset is in `lasts`, a sorted buffer of int64; 2 if its
+        key is null; 4 if its value is null. The records stay unread.
+        """
+        cdef tw_batch batch = self.batch
+        cdef Held numbers = Held(lasts)
+        cdef uint8_t *out
+        cdef bint is_right
+        found = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>batch.left)
+        out = <uint8_t *>PyBytes_AsString(found)
+        with nogil:
+            is_right = tw_facts_of(&batch, <const int64_t *>numbers.buffer.buf, numbers.buffer.len // 8, out)
+        return found if is_right else None
+
+    def totals(self):
+        """Return the totals of the unread records, as in `tagwire.records.native`, or None if Python must read them.
+
+        The records stay unread.
+        """
+        cdef tw_batch batch = self.batch
+        cdef tw_totals t
+        cdef bint is_right
+        with nogil:
+            is_right = tw_totals_of(&batch, &t)
+        if not is_right:
+            return None
+        count = self.batch.left
+        times = (None, None) if count == 0 else (None if t.earliest == INT64_MAX else t.earliest, t.latest)
+        return count, t.bytes, t.nulls, t.with_headers, *times, t.first, t.last, bool(t.ascends)
 
 
 cdef bytes bytes_of(const tw_output *out):
     return PyBytes_FromStringAndSize(<const char *>out.data, <Py_ssize_t>out.size)
-
-
-def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
-          bytes text not None, Py_ssize_t most, bint is_text):
-    """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
-
-    Lines are JSON objects that begin with `text`. If `is_text` is true, lines are tab-separated text instead, and end
-    with `text` and the record's attributes. Stops when `most` bytes are written, or before a record that C can't read.
-    `Source` describes the other arguments.
-    """
-    cdef Source source = Source(data, pos, end, count, bases, has_attributes)
-    cdef tw_output out
-    cdef tw_common_text common
-    cdef int64_t expected
-    if most < 0:
-        raise ValueError(f"most: expected a limit of 0 or more bytes, got {most}")
-    common.data, common.size, common.is_text = text, len(text), is_text
-    out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
-    expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(common.size + LINE))
-    try:
-        with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing the buffer copies it
-            tw_write_lines(&out, &source.batch, common, <size_t>most)
-        if out.failed:
-            raise MemoryError
-        return bytes_of(&out), source.pos(), source.batch.left
-    finally:
-        free(out.data)
-
-
-def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return one byte of flags for each of the `count` records from `pos` to `end`, or None if Python must read them.
-
-    The byte is the sum of these flags: 1 if the record's offset is in `lasts`, a sorted buffer of int64; 2 if its key
-    is null; 4 if its value is null. `Source` describes the other arguments.
-    """
-    cdef Source source = Source(data, pos, end, count, bases)
-    cdef Py_buffer numbers
-    cdef uint8_t *out
-    cdef bint is_right
-    found = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>count)
-    out = <uint8_t *>PyBytes_AsString(found)
-    PyObject_GetBuffer(lasts, &numbers, PyBUF_SIMPLE)
-    with nogil:
-        is_right = tw_facts_of(&source.batch, <const int64_t *>numbers.buf, numbers.len // 8, out)
-    PyBuffer_Release(&numbers)
-    return found if is_right else None
-
-
-def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records, as in `tagwire.records.native`, or None if Python must read the records.
-
-    `Source` describes the arguments.
-    """
-    cdef Source source = Source(data, pos, end, count, bases, has_attributes)
-    cdef tw_totals t
-    cdef bint is_right
-    with nogil:
-        is_right = tw_totals_of(&source.batch, &t)
-    if not is_right:
-        return None
-    times = (None, None) if count == 0 else (None if t.earliest == INT64_MAX else t.earliest, t.latest)
-    return count, t.bytes, t.nulls, t.with_headers, *times, t.first, t.last, bool(t.ascends)
 
 
 @final
@@ -238,32 +240,28 @@ cdef class RecordRun:
     def __dealloc__(self):
         free(self.run.out.data)
 
-    def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
-             most_records):
-        """Append records of an old batch, until the new batch reaches `most_bytes` or `most_records`.
+    def take(self, Source source not None, bytes kept, most_bytes, most_records):
+        """Append unread records of an old batch, until the new batch reaches `most_bytes` or `most_records`.
 
-        Return the position of the next record, the number of records left, and the next record's offset. The offset is
-        None if a delta of the next record would be out of range.
+        Return the next record's offset, or None if a delta of the next record would be out of range.
 
-        The function `facts` must have accepted the old batch. The first record of an empty new batch may exceed the
-        limits. `kept` has one byte per record, 0 for a record to omit; None keeps all records. Raises
-        ValueError for positions outside `data`.
+        `Source.facts` must have accepted the old batch. The first record of an empty new batch may exceed the limits.
+        `kept` has one byte per record, 0 for a record to omit; None keeps all records.
         """
-        cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
         cdef int64_t next_offset = 0
         cdef bint is_right
         if kept is not None:
-            if len(kept) != count:
-                raise ValueError(f"kept: expected {count} bytes, one per record, got {len(kept)}")
+            if len(kept) != source.batch.left:
+                raise ValueError(f"kept: expected {source.batch.left} bytes, one per record, got {len(kept)}")
             kept_of = <const uint8_t *>PyBytes_AsString(kept)
         with nogil:
             is_right = tw_take_records(&self.run, &source.batch, kept_of, bytes_bound, records_bound, &next_offset)
         if self.run.out.failed:
             raise MemoryError
-        return source.pos(), source.batch.left, next_offset if is_right else None
+        return next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
         """Append rows as records, until a limit is reached. Return (next_row, can_continue).
