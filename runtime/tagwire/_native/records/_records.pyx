@@ -169,14 +169,13 @@ cdef class Rows:
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
-        cdef int64_t first, count
+        cdef int64_t first, count, end
         if buffers is None:
             return 0
         valid, ends, first, count, keys, values = buffers
-        self.set_range(&self.rows.headers, self.count, valid, first)
-        self.ends(&self.rows.headers, self.count, ends)
-        if self.count and self.rows.headers.ends[first + self.count] > count:
-            raise ValueError(f"header index {self.rows.headers.ends[first + self.count]} is out of range; there are {count} headers")
+        end = self.ends(&self.rows.headers, self.count, valid, ends, first)
+        if end > count:
+            raise ValueError(f"header index {end} is out of range; there are {count} headers")
         self.bytes(&self.rows.header_keys, count, keys)
         self.bytes(&self.rows.header_values, count, values)
         return 0
@@ -185,18 +184,18 @@ cdef class Rows:
         if buffers is None:
             return 0
         valid, ends, data, first = buffers
-        self.set_range(column, count, valid, first)
-        self.ends(column, count, ends)
-        column.data = <const uint8_t *>self.held(data, column.ends[column.first + count] if count else 0)
+        column.data = <const uint8_t *>self.held(data, self.ends(column, count, valid, ends, first))
         return 0
 
-    cdef int ends(self, tw_arrow_column *column, int64_t count, object ends) except -1:
+    cdef int64_t ends(self, tw_arrow_column *column, int64_t count, object valid, object ends, int64_t first) except -1:
+        """Set the offsets at which rows begin and end. Return the offset at which the last row ends."""
         cdef int64_t row
+        self.set_range(column, count, valid, first)
         column.ends = <const int32_t *>self.held(ends, (column.first + count + 1) * sizeof(int32_t) if count else 0)
         for row in range(column.first, column.first + count):
             if not 0 <= column.ends[row] <= column.ends[row + 1]:
                 raise ValueError(f"row {row - column.first}: expected offsets of 0 or more that never decrease, got {column.ends[row]} and {column.ends[row + 1]}")
-        return 0
+        return column.ends[first + count] if count else 0
 
     cdef int numbers(self, tw_arrow_column *column, object buffers) except -1:
         if buffers is None:

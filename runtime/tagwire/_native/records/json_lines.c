@@ -8,13 +8,6 @@
  * share. */
 #define TW_LINE_LETTERS 192
 
-/* Return an upper limit for the size of headers in JSON. The shortest header has two bytes, and becomes
- * `, ["", null]`. */
-static inline size_t tw_headers_room(tw_magic2_headers headers)
-{
-    return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
-}
-
 static inline char *tw_put_line_bytes(char *out, const uint8_t *data, int64_t size)
 {
     return size < 0 ? TW_LETTERS(out, "null") : tw_put_json_bytes(out, data, size);
@@ -141,13 +134,16 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;
     int64_t offset, timestamp;
-    size_t room;
+    /* An upper limit for the size of the headers in JSON. The shortest header has two bytes, and becomes
+     * `, ["", null]`. */
+    size_t headers_room, room;
     char *out;
     if (!tw_next_record(batch, &record, &offset, &timestamp))
         return 0;
+    headers_room = (size_t)(record.headers.end - record.headers.p) * TW_MOST_ESCAPED;
     room = common.is_text ? 2 * (size_t)(record.end - batch->p)
                           : (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size));
-    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + tw_headers_room(record.headers) + room))
+    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + headers_room + room))
         return 0;
     out = (char *)to->data + to->size;
     out = common.is_text ? tw_put_text_line(out, &record, offset, timestamp, common)
