@@ -33,8 +33,7 @@ cdef class ColumnBuilder(PlanBuilder):
         s = <tw_struct *>block.at
         if owner is None:
             self.unused[id(layout)] = block
-        length, items = enclosed(layout.items)
-        s.length = TW_NO_LENGTH if length is None else length_of(length)
+        s.length, items = enclosed(layout.items)
         s.items_count = len(items)
         s.items = self.items(items, owner)
         self.section(s, layout.section, owner)
@@ -111,10 +110,6 @@ cdef class Table(Owner):
         if layout is None:
             raise UnsupportedVersionError(name, version, supported)
         return layout
-
-
-cdef int64_t at_most(object limit) except? -1:
-    return limit if limit is not None and limit < INT64_MAX else INT64_MAX
 
 
 cdef int raise_error(int error, str name, object row, int64_t most) except -1:

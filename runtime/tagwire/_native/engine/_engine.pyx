@@ -39,6 +39,7 @@ from tagwire.layout import (
     Count,
     Extent,
     Fixed,
+    Missing,
     Nested,
     NullableFixed,
     OptionalBuffer,
@@ -47,6 +48,7 @@ from tagwire.layout import (
 )
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.base import Message, Struct, decoded, owned, same
+from tagwire.message.engines import DisagreementError
 from tagwire.message.constructors import parameter_default
 from tagwire.message.register import Register
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -99,4 +101,4 @@ include "engine/json.pxi"
 include "engine/gathering.pxi"
 include "engine/batches.pxi"
 
-cdef Shared SHARED = Shared()
+prepare_shared()

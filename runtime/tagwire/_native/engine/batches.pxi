@@ -38,7 +38,7 @@ def crc32c(uint32_t value, data):
     """Extend a CRC-32C by more bytes. `value` is the CRC-32C of the bytes before `data`, or 0."""
     cdef const uint8_t[::1] view = data
     cdef Py_ssize_t size = view.shape[0]
-    return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
+    return tw_crc32c_extended(&SHARED.crc32c, value, &view[0] if size else NULL, size)
 
 
 cdef extern from "engine/compat.h":
@@ -71,10 +71,9 @@ cdef tuple HEADER_NAMES = (
     *("attributes", "is_transactional", "is_control"),
 )
 cdef Py_ssize_t BATCH[8]  # the slot of each attribute in BATCH_NAMES
-cdef PyMethodDef ITERATE, BUILD
 
-define(&BUILD, "build", <void *>build, METH_NOARGS, b"build($self, /)\n--\n\nReturn the batch.")
-define(&ITERATE, "__iter__", <void *>iterate_method, METH_NOARGS, b"__iter__($self, /)\n--\n\nIterate over the records.")
+define("build", <void *>build, METH_NOARGS, b"build($self, /)\n--\n\nReturn the batch.")
+define("__iter__", <void *>iterate_method, METH_NOARGS, b"__iter__($self, /)\n--\n\nIterate over the records.")
 
 
 @final
@@ -87,7 +86,7 @@ cdef class Magic2:
     delta D has the timestamp T + F * D. F is 0 if T is the append time.
 
     If `is_alone` is true, each batch object gets its own copy of its bytes, so that it keeps no other batches in
-    memory. In this case, the method `at` also stores the header fields that HEADER_NAMES lists, and `batch` must have
+    memory. In this case, `BatchReader` also stores the header fields that HEADER_NAMES lists, and `batch` must have
     slots for them.
     """
 
@@ -100,50 +99,17 @@ cdef class Magic2:
     cdef int offset_register, timestamp_register, scale_register
 
     def __cinit__(self, batch, format, Elements records, names, bint is_alone=False):
-        cdef Py_ssize_t index
         check_class(batch)
-        learn_batches(batch)
+        find_slots(batch, BATCH_NAMES, BATCH)
         self.batch, self.format, self.records, self.least = batch, format, records, format.least
         self.factory = class_of(batch)
         self.is_alone = is_alone
-        for index, name in enumerate(HEADER_NAMES if is_alone else ()):
-            self.header_slots[index] = checked_slot(batch, name)
+        if is_alone:
+            find_slots(batch, HEADER_NAMES, self.header_slots)
         registers = records.registers
         if set(registers) != set(names):
             raise NotNative(f"the engine does not support records that depend on {', '.join(registers)}")
         self.offset_register, self.timestamp_register, self.scale_register = [registers[name] for name in names]
-
-    cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the batch at `pos`, or None if Python must read it. See `BatchReader` for the other parameters."""
-        cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
-        cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
-        cdef int64_t size
-        cdef object offset
-        if pos < 0 or left < HEADER_SIZE or p[MAGIC_AT] != 2 or (p[ATTRIBUTES_AT + 1] & COMPRESSION) > HIGHEST_CODEC:
-            return None
-        size = LENGTH_AT + 4 + <int64_t><int32_t>tw_get32(p + LENGTH_AT)
-        if size < HEADER_SIZE or size > left:
-            return None
-        if at >= 0:
-            while at < left and p[at] >= 0x80:
-                at += 1
-            at += 1 + other_gap
-            if at < left and p[at] == other_magic:
-                return None
-        if tw_crc32c(&SHARED.c.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != tw_get32(p + CRC_AT):
-            return None
-        if not self.is_alone:
-            return self.batch_of(buf, pos, pos + size)
-        result, offset = self.batch_of(buf[pos : pos + size], 0, size), <int64_t>tw_get64(p)
-        self.fill(result, 0, offset)
-        self.fill(result, 1, offset + <int32_t>tw_get32(p + LAST_DELTA_AT))
-        self.fill(result, 2, <int32_t>tw_get32(p + EPOCH_AT))
-        self.fill(result, 3, <int64_t>tw_get64(p + MAX_TIMESTAMP_AT))
-        self.fill(result, 4, <int64_t>tw_get64(p + PRODUCER_AT))
-        self.fill(result, 5, <int16_t>(p[ATTRIBUTES_AT] << 8 | p[ATTRIBUTES_AT + 1]))
-        self.fill(result, 6, TRUE if p[ATTRIBUTES_AT + 1] & TRANSACTIONAL else FALSE)
-        self.fill(result, 7, TRUE if p[ATTRIBUTES_AT + 1] & CONTROL else FALSE)
-        return result
 
     cdef int fill(self, result, int index, value) except -1:
         fill_slot(result, self.header_slots[index], <PyObject *>value)
@@ -189,19 +155,13 @@ cdef class Magic2:
         buf = self.open(batch, &records)
         if buf is None:
             return None
-        reading = Reading.__new__(Reading)
-        reading.plan, reading.data, reading.rest, reading.limits = self.records, buf, batch, NO_LIMITS
-        reading.left, reading.most = records.left, INT64_MAX
+        start = TW_BYTES_DATA(<PyObject *>buf)
+        reading = self.records.reading(buf, start, records.p, records.end, batch, NO_LIMITS, INT64_MAX)
+        reading.left = records.left
+        reading.r.elements -= records.left
         reading.known[self.offset_register] = records.base_offset
         reading.known[self.scale_register] = not records.is_appended
         reading.known[self.timestamp_register] = records.base_timestamp
-        reading.r.start = TW_BYTES_DATA(<PyObject *>buf)
-        reading.r.p, reading.r.end = records.p, records.end
-        reading.r.views = NULL
-        reading.r.shared = &SHARED.c
-        reading.r.limits = <PyObject *>NO_LIMITS
-        reading.r.elements = INT64_MAX - records.left
-        start_noting(reading.r)
         return reading
 
     def source_of(self, batch):
@@ -269,13 +229,13 @@ cdef class Magic2:
         tw_put16(p + PRODUCER_EPOCH_AT, <uint32_t>numbers[2])
         tw_put32(p + SEQUENCE_AT, <uint32_t>numbers[3])
         tw_put32(p + COUNT_AT, <uint32_t>gathering.count)
-        tw_put32(p + CRC_AT, tw_crc32c(&SHARED.c.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT))
+        tw_put32(p + CRC_AT, tw_crc32c(&SHARED.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT))
         return self.batch_of(gathering.finished(), 0, size)
 
 
 cdef object build(object builder, object nothing):
     batch = None
-    if BUILDER[GATHERED] != 0:  # it is 0 until `append_method` has looked up the slots
+    if KNOWS_BUILDER:
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
             with critical_section(found):
@@ -288,17 +248,11 @@ cdef inline object setting(object builder, Py_ssize_t index):
     return slot_value(builder, BUILDER[index])
 
 
-cdef int learn_batches(object cls) except -1:
-    cdef Py_ssize_t index
-    for index, name in enumerate(BATCH_NAMES):
-        BATCH[index] = checked_slot(cls, name)
-    return 0
-
-
 cdef object iteration_method(object cls):
     """Return a method `__iter__` for `cls`, which calls the Python method if C can't read a batch."""
-    learn_batches(cls)
-    return tw_iter_method(<PyTypeObject *><PyObject *>cls, &ITERATE, <getiterfunc><void *>iterate)
+    cdef Block block = DEFINED["__iter__"]
+    find_slots(cls, BATCH_NAMES, BATCH)
+    return tw_iter_method(<PyTypeObject *><PyObject *>cls, <PyMethodDef *>block.at, <getiterfunc><void *>iterate)
 
 
 cdef object iterate_method(object batch, object nothing):
@@ -332,7 +286,40 @@ cdef class BatchReader:
 
     def at(self, bytes buf not None, Py_ssize_t pos):
         """Return the batch at `pos`, or None if Python must read it."""
-        return self.plan.at(buf, pos, self.other_length_at, self.other_gap, self.other_magic)
+        return self.read(buf, pos)
+
+    cdef object read(self, bytes buf, Py_ssize_t pos):
+        cdef Magic2 plan
+        cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
+        cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = self.other_length_at
+        cdef int64_t size
+        cdef object offset
+        if pos < 0 or left < HEADER_SIZE or p[MAGIC_AT] != 2 or (p[ATTRIBUTES_AT + 1] & COMPRESSION) > HIGHEST_CODEC:
+            return None
+        size = LENGTH_AT + 4 + <int64_t><int32_t>tw_get32(p + LENGTH_AT)
+        if size < HEADER_SIZE or size > left:
+            return None
+        if at >= 0:
+            while at < left and p[at] >= 0x80:
+                at += 1
+            at += 1 + self.other_gap
+            if at < left and p[at] == self.other_magic:
+                return None
+        if tw_crc32c(&SHARED.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != tw_get32(p + CRC_AT):
+            return None
+        if not self.plan.is_alone:
+            return self.plan.batch_of(buf, pos, pos + size)
+        plan = self.plan
+        result, offset = plan.batch_of(buf[pos : pos + size], 0, size), <int64_t>tw_get64(p)
+        plan.fill(result, 0, offset)
+        plan.fill(result, 1, offset + <int32_t>tw_get32(p + LAST_DELTA_AT))
+        plan.fill(result, 2, <int32_t>tw_get32(p + EPOCH_AT))
+        plan.fill(result, 3, <int64_t>tw_get64(p + MAX_TIMESTAMP_AT))
+        plan.fill(result, 4, <int64_t>tw_get64(p + PRODUCER_AT))
+        plan.fill(result, 5, <int16_t>(p[ATTRIBUTES_AT] << 8 | p[ATTRIBUTES_AT + 1]))
+        plan.fill(result, 6, TRUE if p[ATTRIBUTES_AT + 1] & TRANSACTIONAL else FALSE)
+        plan.fill(result, 7, TRUE if p[ATTRIBUTES_AT + 1] & CONTROL else FALSE)
+        return result
 
     def over(self, data):
         cdef BatchReading reading = BatchReading.__new__(BatchReading)
@@ -352,11 +339,10 @@ cdef class BatchReading:
         return self
 
     def __next__(self):
-        cdef BatchReader r = self.reader
         if self.pos >= TW_BYTES_SIZE(<PyObject *>self.buf):
             raise StopIteration
-        batch = r.plan.at(self.buf, self.pos, r.other_length_at, r.other_gap, r.other_magic)
+        batch = self.reader.read(self.buf, self.pos)
         if batch is None:
-            batch = r.otherwise(self.buf, self.pos)
+            batch = self.reader.otherwise(self.buf, self.pos)
         self.pos = slot_value(batch, BATCH[END])
         return batch

@@ -30,8 +30,8 @@ cdef class Codec:
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,
-            "encode": descriptor(self.message, &ENCODE),
-            "encoded_size": descriptor(self.message, &ENCODED_SIZE),
+            "encode": descriptor(self.message, "encode"),
+            "encoded_size": descriptor(self.message, "encoded_size"),
         }
 
     def decode(self, data, version, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
@@ -80,30 +80,33 @@ cdef extern from "Python.h":
 
 cdef str CODEC = "_codec"
 cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
-cdef PyMethodDef ENCODE
-cdef PyMethodDef ENCODED_SIZE
+cdef dict DEFINED = {}  # maps names to the definitions of native methods, each a PyMethodDef in a Block
 cdef dict PYTHON_CALLS = {}  # maps names to the Python methods that native methods replace
 
 
-cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
-    """Fill in the C definition of a method. The docstring `doc` must begin with the method's signature."""
+cdef int define(const char *name, void *function, int flags, const char *doc) except -1:
+    """Define a native method. The docstring `doc` must begin with the method's signature."""
+    cdef Block block = Block(sizeof(PyMethodDef))
+    cdef PyMethodDef *method = <PyMethodDef *>block.at
     method.ml_name, method.ml_meth, method.ml_flags, method.ml_doc = name, function, flags, doc
+    DEFINED[(<bytes>name).decode()] = block
     return 0
 
 
 define(
-    &ENCODE, "encode", <void *>encode, METH_FASTCALL | METH_KEYWORDS,
+    "encode", <void *>encode, METH_FASTCALL | METH_KEYWORDS,
     b"encode($self, version, *, on_loss='drop')\n--\n\n"
     b"Return the message as bytes. Raises EncodeError for a value that this version can't represent.",
 )
 define(
-    &ENCODED_SIZE, "encoded_size", <void *>encoded_size, METH_FASTCALL | METH_KEYWORDS,
+    "encoded_size", <void *>encoded_size, METH_FASTCALL | METH_KEYWORDS,
     b"encoded_size($self, version)\n--\n\nReturn the number of bytes that `encode` returns. Raises the same errors.",
 )
 
 
-cdef object descriptor(object cls, PyMethodDef *method):
-    return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
+cdef object descriptor(object cls, str name):
+    """Return a native method for the class `cls`."""
+    return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, <PyMethodDef *>(<Block>DEFINED[name]).at)
 
 
 cdef inline bint sort_arguments(
@@ -161,7 +164,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
     cdef Plan plan = plan_of(message, version)
     if plan is None:
         return message.serializer(version).encoded_size(message)
-    return plan.measure(message)
+    return plan.encoded_size(message)
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:

@@ -43,38 +43,29 @@ cdef class Choosing(Owner):
         choice.chosen = chosen
         for index, item in enumerate(layout.items):
             if item.name in step.steps:
-                chosen[index] = self.some(&s.items[index], [item.name], step, &one)
-                self.fill(<tw_chosen *>chosen[index], step.steps[item.name], item.type)
+                chosen[index] = self.some(&s.items[index], (item,), step, &one)
         choice.items = self.items(s, chosen)
-        section = layout.section
-        tagged = [] if section is None else [field.name for field in section.fields]
+        tagged = () if layout.section is None else layout.section.fields
         choice.tagged = self.some(s.tagged, tagged, step, &choice.tagged_count)
         if choice.tagged_count and s.section != TW_TAGGED_SECTION:
             raise NotNative(f"the engine can't select optional fields of {layout.name}, because they are in a buffer")
-        for index in range(choice.tagged_count):
-            field = section.fields[<Py_ssize_t>(choice.tagged[index].field - s.tagged)]
-            self.fill(<tw_chosen *>&choice.tagged[index], step.steps[field.name], field.type)
-            self.make_holes(<tw_chosen *>&choice.tagged[index], step.steps[field.name], field)
-        choice.missing = self.some(s.missing, [field.name for field in layout.missing], step, &choice.missing_count)
-        for index in range(choice.missing_count):
-            field = layout.missing[<Py_ssize_t>(choice.missing[index].field - s.missing)]
-            self.fill(<tw_chosen *>&choice.missing[index], step.steps[field.name], None)
-            self.make_holes(<tw_chosen *>&choice.missing[index], step.steps[field.name], field)
+        choice.missing = self.some(s.missing, layout.missing, step, &choice.missing_count)
         return choice
 
-    cdef tw_chosen *some(self, const tw_field *fields, list names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array of the selected fields among `fields`, whose names are `names`. Store its size in `count`."""
-        cdef Py_ssize_t index, next = 0
-        cdef tw_chosen *chosen = <tw_chosen *>self.memory(len(names) * sizeof(tw_chosen))
-        for index, name in enumerate(names):
-            if name in step.steps:
-                chosen[next].field = &fields[index]
-                next += 1
-        count[0] = next
+    cdef tw_chosen *some(self, const tw_field *fields, tuple items, object step, Py_ssize_t *count) except NULL:
+        """Return a C array of the selected fields among `fields`, which belong to `items`. Store its size in `count`."""
+        cdef Py_ssize_t index
+        cdef tw_chosen *chosen = <tw_chosen *>self.memory(len(items) * sizeof(tw_chosen))
+        count[0] = 0
+        for index, item in enumerate(items):
+            if item.name in step.steps:
+                chosen[count[0]].field = &fields[index]
+                self.fill(&chosen[count[0]], step.steps[item.name], item)
+                count[0] += 1
         return chosen
 
-    cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Fill in the C struct of the selected field `step`. `type` is None if this version doesn't have the field."""
+    cdef int fill(self, tw_chosen *chosen, object step, object item) except -1:
+        """Fill in the C struct of the selected field `step`. `item` is the field's `Item` or `Missing` in the layout."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -85,8 +76,11 @@ cdef class Choosing(Owner):
         chosen.each = step.each
         chosen.is_row = step.is_row
         chosen.has_row = has_row(step)
-        if type is None:
+        if isinstance(item, Missing) or item.tag is not None:
+            self.make_holes(chosen, step, item)
+        if isinstance(item, Missing):
             return 0
+        type = item.type
         if step.each:
             if type.length is None:
                 raise NotNative("the engine can't select fields in an array that has no count, but extends to the end of the data")
@@ -139,7 +133,7 @@ cdef class Choosing(Owner):
 
     def read(self, bytes data, Py_ssize_t offset, limits):
         """Return the rows of the message from `offset` to the end of `data`, or None if C can't read it."""
-        return self.rows(data, offset, limits, None)
+        return self.rows(data, offset, limits, NULL)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
         """Change the selected values in a message's bytes, and return the new bytes.
@@ -147,19 +141,25 @@ cdef class Choosing(Owner):
         `change(rows)` gets the old values, and returns the new rows and the elements to append to arrays. Returns None
         if C can't read the old values (`change` is then not called) or can't write the new ones.
         """
-        cdef Marks marks = Marks()
+        cdef int64_t *marks = NULL
+        try:
+            rows = self.rows(data, offset, limits, &marks)
+            if rows is None:
+                return None
+            changed, appended = change(rows)
+            return self.spliced(data, rows, marks, changed, appended)
+        finally:
+            PyMem_Free(marks)
+
+    cdef object spliced(self, bytes data, list rows, const int64_t *marks, object changed, object appended):
         cdef tw_splice x
         cdef uint8_t stack[STACK]
-        cdef object rows = self.rows(data, offset, limits, marks)
-        if rows is None:
-            return None
-        changed, appended = change(rows)
         memset(&x, 0, sizeof(x))
-        start_writing(&x.w, stack, self.plan.shared)
+        start_writing(&x.w, stack)
         x.w.expected = len(data) + len(data) // 16 + SLACK
         x.start = TW_BYTES_DATA(<PyObject *>data)
         x.size = len(data)
-        x.marks = marks.at
+        x.marks = marks
         x.rows = <PyObject *>rows
         x.changed = <PyObject *>changed
         x.appended = <PyObject *>appended
@@ -170,47 +170,32 @@ cdef class Choosing(Owner):
         rejected_value()
         return None
 
-    cdef object rows(self, bytes data, Py_ssize_t offset, object limits, Marks marks):
+    cdef list rows(self, bytes data, Py_ssize_t offset, object limits, int64_t **marks):
+        """Return the rows. If `marks` isn't NULL, store the values' positions (see collect.h), which the caller frees."""
         cdef tw_collect c
         cdef list path = []
         cdef list rows = []
-        cdef int64_t depth
         cdef int failed
         memset(&c, 0, sizeof(c))
-        if not 0 <= offset <= len(data):
+        if not 0 <= offset <= len(data) or not start_walk(&c.w, data, offset, limits):
             return None
-        c.w.r.start = TW_BYTES_DATA(<PyObject *>data)
-        c.w.r.p = c.w.r.start + offset
-        c.w.r.end = c.w.r.start + TW_BYTES_SIZE(<PyObject *>data)
-        c.w.r.shared = self.plan.shared
-        c.w.depth = INT64_MAX
-        c.w.path = c.w.open = <PyObject *>path
-        tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
-        if not limit(&c.w.r, limits, &depth):
-            return None
-        if depth < self.plan.depth:  # collect.h does not check the nesting depth
+        if c.w.depth < self.plan.depth:  # collect.h does not check the nesting depth
             self.plan.reject(data, offset, True, limits)
+        c.w.depth = INT64_MAX
+        c.w.r.shared = &SHARED
+        c.w.path = c.w.open = <PyObject *>path
         c.rows = <PyObject *>rows
         c.width = self.width
-        c.marking = marks is not None
+        c.marking = marks != NULL
         failed = tw_collect_message(self.root, &c, self.whole)
-        if marks is not None:
-            marks.at = c.marks
+        if marks != NULL:
+            marks[0] = c.marks
         if failed == 0:
             return rows
         if PyErr_Occurred() != NULL:
             reraise()
         self.plan.reject(data, offset, True, limits)
         return None
-
-
-cdef class Marks:
-    """The byte positions of the selected values in one message (see collect.h)."""
-
-    cdef int64_t *at
-
-    def __dealloc__(self):
-        PyMem_Free(self.at)
 
 
 cdef bint has_row(object step) except -1:

@@ -42,10 +42,6 @@ cdef extern from "engine/same.h":
     int tw_same(tw_comparing *, object, object) except -1
     int tw_same_structs(tw_comparing *, const tw_data_class *, object, object) except -1
 
-cdef extern from "Python.h":
-    int enter_recursion "Py_EnterRecursiveCall"(const char *) except -1
-    void leave_recursion "Py_LeaveRecursiveCall"()
-
 cdef extern from "engine/shown.h":
     ctypedef struct tw_showing:
         tw_comparing t
@@ -209,7 +205,7 @@ cdef object eq(object struct, object other):
     cdef tw_comparing t
     cdef DataClass c = data_class(Py_TYPE(struct))
     if not c.goes_by_slots:
-        return PYTHON_EQ(struct, other)
+        return PYTHON_CALLS["__eq__"](struct, other)
     t.sameness = TW_EQUAL
     t.cls = Py_TYPE(struct)
     t.c = &c.c if data_class_of(t.cls) != NULL else NULL
@@ -227,7 +223,7 @@ def is_identical(struct, other):
 
 cdef object represent(object struct, object nothing):
     if shown_class_of(Py_TYPE(struct)) == NULL:
-        return PYTHON_REPR(struct)
+        return PYTHON_CALLS["__repr__"](struct)
     cdef tw_showing s
     cdef list strings = []
     s.t.sameness = TW_EQUAL
@@ -244,7 +240,7 @@ cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *
     cdef DataClass c = data_class(Py_TYPE(struct))
     cdef PyObject *bound[128]
     if count or not c.copies or (names != NULL and c.has_unions) or tw_bind_arguments(&c.c, args, names, bound) < 0:
-        return call_in_python(PYTHON_REPLACE, struct, args, count, names)
+        return call_in_python(PYTHON_CALLS["replace"], struct, args, count, names)
     return taken(tw_object_of(&c.c, <PyObject *>struct, bound))
 
 
@@ -256,7 +252,7 @@ cdef object deep_struct(object struct, object memo, int depth):
     cdef DataClass c = data_class(Py_TYPE(struct))
     cdef Py_ssize_t index
     if not c.copies:
-        return PYTHON_DEEP_COPY(struct, memo)
+        return PYTHON_CALLS["__deepcopy__"](struct, memo)
     copy = taken(tw_new_object(&c.c.factory, True))
     memo[id(struct)] = copy  # stored before copying the values, because a struct may contain itself
     memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, as `deepcopy` does, so that its id isn't reused
@@ -314,7 +310,7 @@ cdef object reduce(object message, object nothing):
             return decoded, (cls, version, data)
     except (TagwireError, RecursionError):
         pass
-    return PYTHON_REDUCE(message)
+    return PYTHON_CALLS["__reduce__"](message)
 
 
 cdef object python_method(str name):
@@ -324,56 +320,40 @@ cdef object python_method(str name):
 
 cdef str OPENING = "(", CLOSING = ")", LONELY = ",)", COMMA = ", ", ITSELF = "(...)", DEEP_COPY = "__deepcopy__"
 cdef PyTypeObject *DATA_CLASS_TYPE = <PyTypeObject *><PyObject *>DataClass
-cdef object PYTHON_EQ = python_method("__eq__")
-cdef object PYTHON_REPR = python_method("__repr__")
-cdef object PYTHON_REPLACE = python_method("replace")
-cdef object PYTHON_DEEP_COPY = python_method("__deepcopy__")
-cdef object PYTHON_REDUCE = python_method("__reduce__")
-cdef PyMethodDef EQ_METHOD, REPR_METHOD, REPLACE_METHOD, DEEP_COPY_METHOD, REDUCE_METHOD
 define(
-    &EQ_METHOD, "__eq__", <void *>eq, METH_O,
+    "__eq__", <void *>eq, METH_O,
     b"__eq__($self, other, /)\n--\n\nReturn whether both structs have the same class and equal fields.",
 )
 define(
-    &REPR_METHOD, "__repr__", <void *>represent, METH_NOARGS,
+    "__repr__", <void *>represent, METH_NOARGS,
     b"__repr__($self, /)\n--\n\nReturn the call that creates this struct, without arguments that equal their defaults.",
 )
 define(
-    &REPLACE_METHOD, "replace", <void *>replace, METH_FASTCALL | METH_KEYWORDS,
+    "replace", <void *>replace, METH_FASTCALL | METH_KEYWORDS,
     b"replace($self, /, **changes)\n--\n\n"
     b"Return a copy with these fields changed; nested structs are shared. Raises TypeError for an unknown field.",
 )
 define(
-    &DEEP_COPY_METHOD, "__deepcopy__", <void *>deep_copy, METH_O,
+    "__deepcopy__", <void *>deep_copy, METH_O,
     b"__deepcopy__($self, memo, /)\n--\n\nReturn a copy that shares no mutable object with this struct.",
 )
 define(
-    &REDUCE_METHOD, "__reduce__", <void *>reduce, METH_NOARGS,
+    "__reduce__", <void *>reduce, METH_NOARGS,
     b"__reduce__($self, /)\n--\n\nReturn the state to pickle: the encoded bytes, or the fields that differ from defaults.",
 )
 
-cdef object NATIVE_EQ = descriptor(Struct, &EQ_METHOD)
-cdef object NATIVE_REPR = descriptor(Struct, &REPR_METHOD)
-cdef object NATIVE_DEEP_COPY = descriptor(Struct, &DEEP_COPY_METHOD)
-
-
-cdef dict METHODS = {
-    "__eq__": NATIVE_EQ,
-    "__repr__": NATIVE_REPR,
-    "__deepcopy__": NATIVE_DEEP_COPY,
-    "replace": descriptor(Struct, &REPLACE_METHOD),
-    "__reduce__": descriptor(Message, &REDUCE_METHOD),
-}
-METHODS["__replace__"] = METHODS["replace"]
+PYTHON_CALLS.update({name: python_method(name) for name in ("__eq__", "__repr__", "replace", "__deepcopy__", "__reduce__")})
+cdef object NATIVE_EQ = descriptor(Struct, "__eq__")
+cdef object NATIVE_REPR = descriptor(Struct, "__repr__")
+cdef object NATIVE_DEEP_COPY = descriptor(Struct, "__deepcopy__")
+cdef dict NATIVE = {"__eq__": NATIVE_EQ, "__repr__": NATIVE_REPR, "__deepcopy__": NATIVE_DEEP_COPY}
 
 
 def method(owner, name, call):
     """Return the native method that replaces `call`, the Python method `name` of the class `owner`."""
     PYTHON_CALLS[name] = call
-    if name in METHODS:
-        return METHODS[name]
     if name == "append":
-        return append_method(owner)
-    if name == "build":
-        return descriptor(owner, &BUILD)
-    return iteration_method(owner) if name == "__iter__" else frame_method(owner, name)
+        learn_builder(owner)
+    elif name == "__iter__":
+        return iteration_method(owner)
+    return NATIVE.get(name) or descriptor(owner, "replace" if name == "__replace__" else name)

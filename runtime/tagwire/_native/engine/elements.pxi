@@ -34,7 +34,7 @@ cdef class Elements:
     cdef object spare  # the `model` of a deleted `Gathering`: reusing it is faster than creating one
 
     def __cinit__(self, layout, *, bases, hidden, flags, follows):
-        cdef FramedBuilder builder = FramedBuilder(SHARED)
+        cdef FramedBuilder builder = FramedBuilder()
         cdef Py_ssize_t index
         builder.framed = True
         struct = layout.root
@@ -90,33 +90,43 @@ cdef class Elements:
         rejected element. `elements` is the number of array elements counted towards the limit so far. `good` describes
         the array elements that C found valid, in the form of `LayoutReader.good`.
         """
-        cdef Reading reading = Reading()
+        cdef Reading reading
+        cdef const uint8_t *start
         if TW_FREE_THREADED and type(data) is bytearray:
             data = bytes(data)  # another thread may write into a bytearray while it is read
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"invalid range: bytes {pos} to {end} of an input of {len(data)} bytes")
-        reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # prevents resizing a bytearray
+        start = TW_BYTES_DATA(<PyObject *>data) if type(data) is bytes else <uint8_t *>PyByteArray_AsString(data)
+        held = data if type(data) is bytes else memoryview(data)  # prevents resizing a bytearray
+        reading = self.reading(held, start, start + pos, start + end, rest, limits, at_most(limits.elements))
         reading.views = views
-        reading.rest = rest
-        reading.limits = limits
+        reading.r.views = NULL if views is None else <PyObject *>views
         reading.left = -1 if count is None else count
+        reading.r.elements -= count or 0
         try:
             self.fill(reading.known, inputs)
         except OverflowError:
             return None
-        reading.r.start = TW_BYTES_DATA(<PyObject *>data) if type(data) is bytes else <uint8_t *>PyByteArray_AsString(data)
-        reading.r.p = reading.r.start + pos
-        reading.r.end = reading.r.start + end
-        reading.r.views = NULL if views is None else <PyObject *>views
-        reading.r.shared = &SHARED.c
-        reading.r.limits = <PyObject *>limits
-        start_noting(reading.r)
         if limits.depth is not None and self.depth + 1 > limits.depth:
             return None
-        reading.most = at_most(limits.elements)
-        reading.r.elements = reading.most - (count or 0)
         return reading if reading.r.elements >= 0 else None
+
+    cdef inline Reading reading(
+        self, object data, const uint8_t *start, const uint8_t *p, const uint8_t *end, object rest, object limits, int64_t most
+    ):
+        """Return an iterator over elements from `p` to `end` in `data`, which begins at `start`.
+
+        The caller must also set `known`, `left` and, if there are `left` elements, subtract them from `r.elements`.
+        """
+        cdef Reading reading = Reading.__new__(Reading)
+        reading.plan, reading.data, reading.rest, reading.limits, reading.most = self, data, rest, limits, most
+        reading.r.start, reading.r.p, reading.r.end = start, p, end
+        reading.r.views = NULL
+        reading.r.shared = &SHARED
+        reading.r.limits = <PyObject *>limits
+        reading.r.elements = most
+        start_noting(reading.r)
+        return reading
 
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
@@ -133,7 +143,7 @@ cdef class Elements:
         self.fill(known, inputs)
         for register in range(TW_REGISTERS):
             highest[register] = INT64_MIN
-        start_writing(&w, stack, &SHARED.c)
+        start_writing(&w, stack)
         w.expected = self.last_size
         w.known, w.highest = known, highest
         if self.write_all(tuple(elements), &w) < 0:
@@ -295,7 +305,5 @@ cdef class Reading:
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
-        from tagwire.message.engines import DisagreementError
-
         next(self.others, None)
         raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start}")

@@ -23,19 +23,16 @@ cdef class FramePlan:
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):
-        cdef Py_ssize_t index
-        names = header.MESSAGE.__slots__
+        cdef tuple names = tuple(header.MESSAGE.__slots__)
         if len(names) > WIDEST_HEADER:
             raise NotNative(f"the header has too many fields; the engine supports at most {WIDEST_HEADER}")
         check_class(frame)
         self.frame, self.header, self.body = frame, header, body
         self.template = template.replace()
         self.factory = class_of(frame)
-        for index, name in enumerate(("header", "message", "version")):
-            self.parts[index] = checked_slot(frame, name)
+        find_slots(frame, ("header", "message", "version"), self.parts)
         self.slots_count = len(names)
-        for index, name in enumerate(names):
-            self.slots[index] = slot_of(header.MESSAGE, name)
+        find_slots(header.MESSAGE, names, self.slots)
         fields = {item.name for item in header.source.root.fields}
         self.correlation_slot = slot_of(header.MESSAGE, "correlation_id") if "correlation_id" in fields else -1
         self.client_slot = slot_of(header.MESSAGE, "client_id") if "client_id" in fields else -1
@@ -62,7 +59,7 @@ cdef class FramePlan:
         if (correlation_id and self.correlation_slot < 0) or (client_id is not None and self.client_slot < 0):
             return None
         header = self.header_with(<PyObject *>correlation_id, <PyObject *>client_id)
-        start_writing(&w, stack, self.body.shared)
+        start_writing(&w, stack)
         w.expected = self.last_size
         if (
             tw_write_object(self.header.root, <PyObject *>header, &w) == 0
@@ -98,40 +95,31 @@ cdef inline void fill_slot(object instance, Py_ssize_t slot, PyObject *value) no
 
 # The methods of registries.
 
-cdef PyMethodDef FRAME_METHODS[4]
 cdef tuple ENCODING = ("message", "version", "correlation_id", "header", "client_id")
 cdef tuple DECODING = ("strict", "views", "limits", "gc")
 cdef tuple REQUEST_DECODING = ("data", "message", None, *DECODING)
 cdef tuple RESPONSE_DECODING = ("data", "api_key", "version", *DECODING)
 
 define(
-    &FRAME_METHODS[0], "encode_request", <void *>encode_request, METH_FASTCALL | METH_KEYWORDS,
+    "encode_request", <void *>encode_request, METH_FASTCALL | METH_KEYWORDS,
     b"encode_request($self, message, version, *, correlation_id=None, client_id=None, header=None)\n--\n\n"
     b"Encode the header and the body of a request, without the frame size.",
 )
 define(
-    &FRAME_METHODS[1], "encode_response", <void *>encode_response, METH_FASTCALL | METH_KEYWORDS,
+    "encode_response", <void *>encode_response, METH_FASTCALL | METH_KEYWORDS,
     b"encode_response($self, message, version, *, correlation_id=None, header=None)\n--\n\n"
     b"Encode the header and the body of a response, without the frame size.",
 )
 define(
-    &FRAME_METHODS[2], "decode_request", <void *>decode_request, METH_FASTCALL | METH_KEYWORDS,
+    "decode_request", <void *>decode_request, METH_FASTCALL | METH_KEYWORDS,
     b"decode_request($self, data, message=None, *, strict=True, views=False, limits=..., gc=True)\n--\n\n"
     b"Decode the request in a frame, given without its size prefix.",
 )
 define(
-    &FRAME_METHODS[3], "decode_response", <void *>decode_response, METH_FASTCALL | METH_KEYWORDS,
+    "decode_response", <void *>decode_response, METH_FASTCALL | METH_KEYWORDS,
     b"decode_response($self, data, api_key, version, *, strict=True, views=False, limits=..., gc=True)\n--\n\n"
     b"Decode the response to a request of this API and version. `data` is the frame without its size.",
 )
-
-
-cdef object frame_method(object cls, str name):
-    cdef Py_ssize_t index
-    for index in range(4):
-        if FRAME_METHODS[index].ml_name == name.encode():
-            return descriptor(cls, &FRAME_METHODS[index])
-    raise KeyError(name)
 
 
 cdef object encode_request(object registry, PyObject **args, Py_ssize_t count, PyObject *names):

@@ -12,19 +12,13 @@ cdef enum:
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 
-@final
-cdef class Known:
-    cdef tw_framing *framing
-    cdef int mark
-
-
 cdef class FramedBuilder(Builder):
     cdef int registers
     cdef list scopes
     cdef dict inputs  # maps the names of the numbers that the caller must supply to their registers
     cdef object ordering
 
-    def __cinit__(self, Shared shared):
+    def __cinit__(self):
         self.registers = ONE + 1
         self.scopes = []
         self.inputs = {}
@@ -41,21 +35,21 @@ cdef class FramedBuilder(Builder):
 
     cdef int register_of(self, str name) except -1:
         """Return the register of the nearest earlier field with this name. If there is none, use the input `name`."""
-        cdef Known known
+        cdef tw_framing *framing
         for scope in reversed(self.scopes):
             if name in scope:
-                known = scope[name]
-                if not known.framing.is_number:
+                framing = framing_at(scope, name)
+                if not framing.is_number:
                     raise NotNative(f"{name} is not a number, so other fields can't depend on it")
-                if not known.framing.keep:
-                    known.framing.keep = self.new_register()
-                return known.framing.keep
+                if not framing.keep:
+                    framing.keep = self.new_register()
+                return framing.keep
         if name not in self.inputs:
             self.inputs[name] = self.new_register()
         return self.inputs[name]
 
     cdef dict scope(self):
-        """Return the fields of the current struct that are already planned, by name."""
+        """Return the framings, in a Block each, of the current struct's fields that are already planned, by name."""
         return self.scopes[len(self.scopes) - 1]
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
@@ -95,10 +89,12 @@ cdef class FramedBuilder(Builder):
     cdef const tw_field *framed_items(self, tw_struct *s, object layout, object ordering) except NULL:
         cdef tw_field *fields = <tw_field *>self.memory(len(layout.items) * sizeof(tw_field))
         cdef tw_framing *framing
-        cdef Known known
+        cdef Block block
         cdef Py_ssize_t index, values = 0
         for index, item in enumerate(layout.items):
-            framing = <tw_framing *>self.memory(sizeof(tw_framing))
+            block = Block(sizeof(tw_framing))
+            self.kept.append(block)
+            framing = <tw_framing *>block.at
             fields[index].framing = framing
             fields[index].tag = -1
             fields[index].name = self.keep(item.name)
@@ -118,10 +114,7 @@ cdef class FramedBuilder(Builder):
                     raise NotNative(f"the engine does not support arrays sorted by {item.name}, which is not a number")
                 framing.last, framing.unsigned_order, framing.is_checked = ordering[1], ordering[2], True
             framing.is_usual = item.is_unframed and not (framing.is_guarded or framing.sum or framing.last or is_stated(item.type))
-            known = Known()
-            known.framing = framing
-            known.mark = framing.mark
-            self.scope()[item.name] = known
+            self.scope()[item.name] = block
         return fields
 
     cdef int condition(self, tw_framing *framing, object item) except -1:
@@ -145,7 +138,7 @@ cdef class FramedBuilder(Builder):
             self.framing(s, framing, item, layout)
         if item.extent:
             framing.extent = self.register_of(item.extent)
-            framing.measured = (<Known>self.scope()[item.extent]).mark if item.extent in self.scope() else -1
+            framing.measured = framing_at(self.scope(), item.extent).mark if item.extent in self.scope() else -1
         if item.compression is not None and isinstance(type, Array):
             framing.codec_register = self.register_of(item.compression.field)
             framing.codec_mask, framing.codec_shift = number(item.compression.bits.mask), item.compression.bits.shift
@@ -215,7 +208,7 @@ cdef class FramedBuilder(Builder):
                 if framing.sum:
                     raise NotNative(f"two checksums begin at {item.name}; the engine supports only one")
                 framing.sum = self.register_of(name)
-                framing.covered = (<Known>self.scope()[name]).mark
+                framing.covered = framing_at(self.scope(), name).mark
                 if framing.frame == TW_CHECKSUM:
                     raise NotNative(f"the engine does not support {item.name}, a checksum that another checksum covers")
                 framing.algorithm = ALGORITHMS[check.algorithm]
@@ -224,6 +217,10 @@ cdef class FramedBuilder(Builder):
 
 FRAMING = (Extent, Count, Checksum)
 UINT32 = Fixed(WIRE_TYPES["uint32"])
+
+
+cdef tw_framing *framing_at(dict scope, object name) except NULL:
+    return <tw_framing *>(<Block>scope[name]).at
 
 
 cdef int64_t number(object value) except? -1:

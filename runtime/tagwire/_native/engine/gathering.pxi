@@ -113,7 +113,7 @@ cdef class Gathering:
         return self.done
 
     cdef int restart(self) except -1:
-        start_writing(&self.w, self.stack, &SHARED.c)
+        start_writing(&self.w, self.stack)
         self.w.expected = self.plan.last_size
         self.w.known, self.w.highest = self.known, self.highest
         return 0
@@ -134,8 +134,8 @@ cdef class Gathering:
         if given[5] != NONE or not PyLong_CheckExact(given[6]):
             return False
         if PyList_CheckExact(given[3]) and PyList_Size(given[3]) == 0:
-            given[3] = SHARED.c.empty_tuple  # fast path for no headers
-        if given[3] != SHARED.c.empty_tuple:
+            given[3] = SHARED.empty_tuple  # fast path for no headers
+        if given[3] != SHARED.empty_tuple:
             headers = plain_pairs(<object>given[3])
             if headers is None:
                 return False
@@ -198,7 +198,6 @@ cdef object plain_pairs(object headers):
     return headers
 
 
-cdef PyMethodDef APPEND
 cdef enum:
     # Indexes into two arrays: BUILDER_NAMES (the attribute names of a batch builder) and BUILDER (their slots).
     GATHERED = 0
@@ -220,10 +219,11 @@ cdef tuple BUILDER_NAMES = (
     "compression", "timestamp_type", "append_time",
 )
 cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
-cdef Py_ssize_t BUILDER[SETTINGS]  # the slot of each attribute in BUILDER_NAMES
+cdef Py_ssize_t BUILDER[SETTINGS]  # the slot of each attribute in BUILDER_NAMES, valid if KNOWS_BUILDER is true
+cdef bint KNOWS_BUILDER = False
 
 define(
-    &APPEND, "append", <void *>append, METH_FASTCALL | METH_KEYWORDS,
+    "append", <void *>append, METH_FASTCALL | METH_KEYWORDS,
     b"append($self, key=None, value=None, *, timestamp=-1, headers=(), offset=None, tombstone=None, attributes=0)\n--\n\n"
     b"Add a record. Without an offset, the record gets the offset after the last record's.",
 )
@@ -232,18 +232,14 @@ cdef object NO_TIME = -1, NO_ATTRIBUTES = 0
 cdef tuple NO_HEADERS = ()
 
 
-cdef object append_method(object cls):
-    """Return a method `append` for the builder class `cls`. It calls the Python method if C can't write a record.
-
-    Raises NotNative if the class doesn't have a required slot.
-    """
-    cdef Py_ssize_t index
-    # Set BUILDER[GATHERED] last: other code takes a nonzero value to mean that all of BUILDER is set.
-    for index in reversed(range(SETTINGS)):
-        BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
+cdef int learn_builder(object cls) except -1:
+    """Find the slots of a builder's attributes. Raises NotNative if the class doesn't have a required slot."""
+    global KNOWS_BUILDER
+    find_slots(cls, BUILDER_NAMES, BUILDER)
+    KNOWS_BUILDER = True
     with DATA_CLASS_LOCK:
         NEW_BUILDER.learn(cls)
-    return descriptor(cls, &APPEND)
+    return 0
 
 
 cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
@@ -299,7 +295,6 @@ cdef class BuilderConstructor:
     cdef dict templates  # the template for each format, by format name
 
     cdef int learn(self, object cls) except -1:
-        cdef Py_ssize_t index
         if self.cls is not None:
             self.templates.clear()  # a test may have switched the engine since these templates were made
             return 0
@@ -309,8 +304,7 @@ cdef class BuilderConstructor:
         if not TW_CONSTRUCTS or len(names) > MOST_PARAMETERS:
             return 0
         check_class(cls)
-        for index, name in enumerate(names):
-            self.slots[index] = checked_slot(cls, name)
+        find_slots(cls, names, self.slots)
         self.cls, self.init, self.usual_format = cls, init, init.__defaults__[0]
         self.made, self.parameters, self.count, self.templates = class_of(cls), parameters, len(names), {}
         tw_set_construct(<PyObject *>cls, <tw_construct_call><void *>construct_builder)

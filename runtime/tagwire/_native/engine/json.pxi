@@ -67,7 +67,7 @@ cdef class JsonPlan(Owner):
         self.plan = plan
         self.reads = True
         self.structs = {}
-        self.root = self.struct(Builder(SHARED), plan.MESSAGE, plan.source.root, plan.VERSION)
+        self.root = self.struct(Builder(), plan.MESSAGE, plan.source.root, plan.VERSION)
 
     cdef const tw_json_struct *struct(self, Builder builder, object cls, object layout, object version) except NULL:
         """Return the plan of a struct. `layout` and `version` are None if the message's version lacks the struct."""
@@ -127,57 +127,17 @@ cdef class JsonPlan(Owner):
         result.kind = kind_of(wire)
         result.longest = wire.width if result.kind == TW_BLOCK else wire.longest if result.kind == TW_STRING else 0
         if result.kind == TW_UUID:
-            SHARED.learn_uuids()
+            learn_uuids()
         return 0
-
-    cdef object value(self, object message, bint is_lossless):
-        cdef tw_json_style style
-        style.shared, style.lossless = &SHARED.c, is_lossless
-        self.plan.measure(message)
-        return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
-
-    cdef object from_json(self, object obj):
-        cdef tw_reader r
-        if not self.reads:
-            return None
-        r.shared = &SHARED.c
-        return self.checked(taken_or_none(tw_struct_of_json(&r, self.root, <PyObject *>obj)))
 
     cdef object checked(self, object message):
         """Return the message, or None if it breaks a rule that involves several fields."""
         if message is not None and self.plan.has_rules:
             try:
-                self.plan.measure(message)
+                self.plan.encoded_size(message)
             except TagwireError:
                 return None
         return message
-
-    cdef object text(self, object message, bint is_lossless, int indent):
-        cdef tw_json_writer w
-        cdef object text = None
-        w.style.shared, w.style.lossless = &SHARED.c, is_lossless
-        w.p = w.start = w.end = NULL
-        w.indent, w.depth, w.is_ascii = indent, 0, True
-        self.plan.measure(message)
-        try:
-            if tw_json_write_struct(&w, self.root, <PyObject *>message) == 0:
-                text = PyUnicode_DecodeUTF8(w.start, w.p - w.start, NULL)
-            elif PyErr_Occurred() != NULL:
-                reraise()
-        finally:
-            PyMem_Free(w.start)
-        return text
-
-    cdef object read(self, bytes data):
-        cdef tw_reader r
-        cdef tw_json_reader t
-        if not self.reads:
-            return None
-        r.shared = &SHARED.c
-        t.r = &r
-        t.p = TW_BYTES_DATA(<PyObject *>data)
-        t.end = t.p + TW_BYTES_SIZE(<PyObject *>data)
-        return self.checked(taken_or_none(tw_json_read_all(&t, self.root)))
 
 
 cdef inline object taken_or_none(PyObject *value):
@@ -229,27 +189,64 @@ cdef JsonPlan json_plan_of(object cls, object version):
     return found or None
 
 
-def to_json(message, version, is_lossless):
+cdef JsonPlan json_reader_of(object cls, object version):
+    """Return the JSON plan of a version, or None if only Python can read JSON in this version."""
+    cdef JsonPlan plan = json_plan_of(cls, version)
+    return plan if plan is not None and plan.reads else None
+
+
+def to_json(message, version, bint is_lossless):
     """Convert a message to a dict of JSON values, or None if only Python can do it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
-    return None if json_plan is None else json_plan.value(message, is_lossless)
+    cdef tw_json_style style
+    if json_plan is None:
+        return None
+    style.shared, style.lossless = &SHARED, is_lossless
+    json_plan.plan.encoded_size(message)
+    return taken_or_none(tw_json_of_struct(&style, json_plan.root, <PyObject *>message))
 
 
 def from_json(cls, obj, version):
     """Convert a dict of JSON values to a message, or None if only Python can convert it."""
-    cdef JsonPlan json_plan = json_plan_of(cls, version)
-    return None if json_plan is None else json_plan.from_json(obj)
-
-
-def to_json_text(message, version, is_lossless, indent):
-    """Convert a message to JSON text, or None if only Python can convert it. Raises the errors of `encode`."""
-    if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
+    cdef JsonPlan json_plan = json_reader_of(cls, version)
+    cdef tw_reader r
+    if json_plan is None:
         return None
-    cdef JsonPlan json_plan = json_plan_of(type(message), version)
-    return None if json_plan is None else json_plan.text(message, is_lossless, -1 if indent is None else indent)
+    r.shared = &SHARED
+    return json_plan.checked(taken_or_none(tw_struct_of_json(&r, json_plan.root, <PyObject *>obj)))
+
+
+def to_json_text(message, version, bint is_lossless, indent):
+    """Convert a message to JSON text, or None if only Python can convert it. Raises the errors of `encode`."""
+    cdef JsonPlan json_plan = None
+    cdef tw_json_writer w
+    if indent is None or (type(indent) is int and 0 <= indent <= WIDEST_INDENT):
+        json_plan = json_plan_of(type(message), version)
+    if json_plan is None:
+        return None
+    w.style.shared, w.style.lossless = &SHARED, is_lossless
+    w.p = w.start = w.end = NULL
+    w.indent, w.depth, w.is_ascii = -1 if indent is None else indent, 0, True
+    json_plan.plan.encoded_size(message)
+    try:
+        if tw_json_write_struct(&w, json_plan.root, <PyObject *>message) == 0:
+            return PyUnicode_DecodeUTF8(w.start, w.p - w.start, NULL)
+        if PyErr_Occurred() != NULL:
+            reraise()
+        return None
+    finally:
+        PyMem_Free(w.start)
 
 
 def from_json_text(cls, bytes data, version):
     """Convert JSON text to a message, or None if only Python can convert it."""
-    cdef JsonPlan json_plan = json_plan_of(cls, version)
-    return None if json_plan is None else json_plan.read(data)
+    cdef JsonPlan json_plan = json_reader_of(cls, version)
+    cdef tw_reader r
+    cdef tw_json_reader t
+    if json_plan is None:
+        return None
+    r.shared = &SHARED
+    t.r = &r
+    t.p = TW_BYTES_DATA(<PyObject *>data)
+    t.end = t.p + TW_BYTES_SIZE(<PyObject *>data)
+    return json_plan.checked(taken_or_none(tw_json_read_all(&t, json_plan.root)))

@@ -20,12 +20,12 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The ways in which the length before a struct can be encoded, each with the layout type of the length field.
+# The layout types of a length before a struct, each with its encoding.
 cdef tuple ENCLOSING = (
-    (INT16, Fixed(WIRE_TYPES["int16"])),
-    (INT32, Fixed(WIRE_TYPES["int32"])),
-    (VARINT, Varint(32, zigzag=True)),
-    (UVARINT, Varint(32, zigzag=False)),
+    (Fixed(WIRE_TYPES["int16"]), TW_LENGTH_INT16),
+    (Fixed(WIRE_TYPES["int32"]), TW_LENGTH_INT32),
+    (Varint(32, zigzag=True), TW_LENGTH_VARINT),
+    (Varint(32, zigzag=False), TW_LENGTH_UVARINT),
 )
 cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MARKER_UVARINT}
 
@@ -63,6 +63,10 @@ cdef class Owner:
         return block.at
 
 
+cdef int64_t at_most(object limit) except? -1:
+    return limit if limit is not None and limit < INT64_MAX else INT64_MAX
+
+
 cdef int kind_of(object wire) except -1:
     if wire.family == "fixed bytes":
         return TW_BLOCK
@@ -84,12 +88,12 @@ cdef int length_of(object code) except -1:
 def enclosed(items):
     """Separate the struct's length from its other items.
 
-    Return (encoding of the length, tuple of the other items), or (None, tuple of all items) if there is no length.
+    Return (encoding of the length, tuple of the other items), or (TW_NO_LENGTH, tuple of all items).
     """
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
-        return None, items
-    for length, code in ENCLOSING:
+        return TW_NO_LENGTH, items
+    for code, length in ENCLOSING:
         if first.code == code:
             return length, items[1:]
     raise NotNative(f"the engine does not support lengths of type {first.code}")

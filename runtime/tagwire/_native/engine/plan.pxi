@@ -19,16 +19,13 @@ cdef class Template:
 cdef class Builder(PlanBuilder):
     """Builds plans for encoding and decoding objects."""
 
-    cdef Shared shared
     cdef dict structs
     cdef dict templates
     cdef dict slots
     cdef list span_types  # (name, type) pairs of all fields and element types, indexed by tw_field.number
     cdef bint framed
 
-    def __cinit__(self, Shared shared):
-        self.shared = shared
-        self.kept.append(shared)
+    def __cinit__(self):
         self.structs = {}
         self.templates = {}
         self.slots = {}
@@ -53,9 +50,8 @@ cdef class Builder(PlanBuilder):
         self.kept += [block, layout]
         s = <tw_struct *>block.at
         s.factory = class_of(layout.cls)
-        length, items = enclosed(layout.items)
-        if length is not None:
-            s.length = length_of(length)
+        s.length, items = enclosed(layout.items)
+        if s.length != TW_NO_LENGTH:
             s.enclosing = self.enclosing(layout.items[0])
         s.unknown_slot = self.slot(layout.cls, "unknown_tags")
         s.items_count = len(items)
@@ -126,7 +122,7 @@ cdef class Builder(PlanBuilder):
             return 0
         field.kind = kind_of(wire)
         if field.kind == TW_UUID:
-            self.shared.learn_uuids()
+            learn_uuids()
         return 0
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:

@@ -23,7 +23,6 @@ cdef class Plan:
     """
 
     cdef const tw_struct *root
-    cdef const tw_shared *shared
     cdef list kept
     cdef object source
     cdef int64_t depth
@@ -42,14 +41,13 @@ cdef class Plan:
     cdef object kinds
 
     def __cinit__(self, layout):
-        cdef FramedBuilder builder = FramedBuilder(SHARED)
+        cdef FramedBuilder builder = FramedBuilder()
         depth = layout.root.depth
         if depth > DEEPEST:
             raise NotNative(f"structs are nested {depth} levels deep; the engine supports at most {DEEPEST} levels")
         self.framed = builder.decide(layout.root)
         self.has_rules = layout.root.has_rules
         self.root = builder.struct(layout.root)
-        self.shared = &SHARED.c
         self.kept = builder.kept
         self.span_types = builder.span_types
         self.source = layout
@@ -107,7 +105,7 @@ cdef class Plan:
             r.p = r.start + <Py_ssize_t>offset
             r.end = r.start + size
             r.views = NULL if raw is None else <PyObject *>raw
-            r.shared = self.shared
+            r.shared = &SHARED
             r.untracked = gc is not True and not gc
             r.elements = r.unknown_tags = r.unknown_tag_bytes = INT64_MAX
             if self.framed:
@@ -145,8 +143,6 @@ cdef class Plan:
             self.source, buf, raw=raw, offset=offset, whole=end == NULL, strict=strict, limits=limits, good=good
         )
         if tried and strict:
-            from tagwire.message.engines import DisagreementError
-
             raise DisagreementError(self.source, rejected=f"an input of {len(buf)} bytes, read from offset {offset}")
         if end != NULL:
             end[0] = stop
@@ -170,13 +166,7 @@ cdef class Plan:
 
         Return a `Walk`, or None if Python must read the message.
         """
-        cdef tw_reader r
-        cdef int64_t depth
-        if self.framed or self.has_rules or not 0 <= offset <= len(data):
-            return None
-        r.p = TW_BYTES_DATA(<PyObject *>data) + offset
-        r.end = r.p + (len(data) - offset)
-        if not limit(&r, limits, &depth):
+        if self.framed or self.has_rules or not 0 <= offset <= len(data) or len(data) - offset > at_most(limits.bytes):
             return None
         return Walk(self, data, offset, whole, limits, rows, first_kind)
 
@@ -195,16 +185,12 @@ cdef class Plan:
         """Encode a message; see `Message.encode`."""
         return self.write(message, False)
 
-    def encoded_size(self, message):
-        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
-        return self.measure(message)
-
     cdef object write(self, object message, bint counting):
         """Encode a message. If `counting` is true, return only the number of bytes."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
-        start_writing(&w, stack, self.shared)
+        start_writing(&w, stack)
         if self.framed:
             start_registers(known)
             w.known = known
@@ -219,15 +205,15 @@ cdef class Plan:
         tw_discard(&w)
         rejected_value()
         from tagwire.interpreter.writer import encode, encoded_size
-        from tagwire.message.engines import DisagreementError
 
         result = encoded_size(self.source, message) if counting else encode(self.source, message)
         if w.unsure:
             return result
         raise DisagreementError(self.source, f"a {type(message).__name__}")
 
-    cdef object measure(self, object message):
-        cdef int64_t size = -1 if self.framed or self.has_rules else tw_measure_message(self.root, <PyObject *>message, self.shared)
+    cpdef object encoded_size(self, object message):
+        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
+        cdef int64_t size = -1 if self.framed or self.has_rules else tw_measure_message(self.root, <PyObject *>message, &SHARED)
         if size >= 0:
             return size
         rejected_value()
@@ -251,15 +237,13 @@ cdef class Walk:
         cdef tw_walk w
         cdef list path = []
         self.open = []
-        w.r.start = TW_BYTES_DATA(<PyObject *>data)
-        w.r.p = w.r.start + offset
-        w.r.end = w.r.start + TW_BYTES_SIZE(<PyObject *>data)
-        limit(&w.r, limits, &w.depth)
+        start_walk(&w, data, offset, limits)
         w.path = <PyObject *>path
         w.open = <PyObject *>self.open
         w.stage = TW_NO_ERROR
         w.has_known_tags = False
-        tw_start_spans(&w.spans, NULL if rows is None else <PyObject *>rows, first_kind, w.r.start)
+        if rows is not None:
+            tw_start_spans(&w.spans, <PyObject *>rows, first_kind, w.r.start)
         tw_walk_message(plan.root, &w, whole)
         if PyErr_Occurred() != NULL:
             reraise()
@@ -274,7 +258,16 @@ cdef class Walk:
             self.error_position = w.stage, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
 
 
-cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:
+cdef bint start_walk(tw_walk *w, bytes data, Py_ssize_t offset, object limits) except -1:
+    """Let `w` begin at `offset`, without spans. Return False if the rest of the data exceeds `limits.bytes`."""
+    w.r.start = TW_BYTES_DATA(<PyObject *>data)
+    w.r.p = w.r.start + offset
+    w.r.end = w.r.start + TW_BYTES_SIZE(<PyObject *>data)
+    tw_start_spans(&w.spans, NULL, 0, w.r.start)
+    return limit(&w.r, limits, &w.depth)
+
+
+cdef inline void start_writing(tw_writer *w, uint8_t *stack) noexcept:
     w.start = w.p = stack
     w.end = stack + STACK
     w.bytes = NULL
@@ -283,7 +276,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counting = False
     w.expected = 0
     w.implied_slot = -2  # no field has slot -2, so `implied` is not used
-    w.shared = shared
+    w.shared = &SHARED
     w.known = w.highest = NULL
     w.gap = 1
     w.unsure = False
@@ -355,7 +348,3 @@ cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
     r.unknown_tags = at_most(limits.unknown_tags)
     r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
     return True
-
-
-cdef int64_t at_most(object limit) except? -1:
-    return limit if limit is not None and limit < INT64_MAX else INT64_MAX

@@ -57,10 +57,18 @@ cdef Py_ssize_t checked_slot(object cls, str name) except -1:
         raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is outside the object")
     if TW_SLOT(<PyObject *>probe, slot) != NULL:
         raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is not empty in a new object")
-    setattr(probe, name, mark)
+    getattr(cls, name).__set__(probe, mark)  # UUIDs reject `setattr`
     if TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
         raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is not at its declared offset")
     return slot
+
+
+cdef int find_slots(object cls, tuple names, Py_ssize_t *slots) except -1:
+    """Store in `slots` the offset of each attribute that `names` lists."""
+    cdef Py_ssize_t index
+    for index, name in enumerate(names):
+        slots[index] = checked_slot(cls, name)
+    return 0
 
 
 cdef inline object slot_value(object holder, Py_ssize_t slot):
@@ -89,43 +97,42 @@ cdef tw_class class_of(object cls) except *:
     return factory
 
 
-cdef class Shared:
-    """The data that all plans of this module share."""
+cdef tw_shared SHARED  # the data that all plans share
+cdef list SHARED_OBJECTS = [NO_TAGS, (), "", WRITE_ERRORS]  # the objects to which SHARED points
 
-    cdef tw_shared c
-    cdef list kept
 
-    def __cinit__(self):
-        self.kept = [NO_TAGS, (), "", WRITE_ERRORS, DELETED]
-        self.c.no_tags = <PyObject *>self.kept[0]
-        self.c.empty_tuple = <PyObject *>self.kept[1]
-        self.c.empty_string = <PyObject *>self.kept[2]
-        self.c.write_errors = <PyObject *>WRITE_ERRORS
-        self.c.moves_views = not TW_FREE_THREADED and can_move_views()
-        tw_crc32c_prepare(&self.c.crc32c)
-        for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
-            self.kept.append(number)
-            self.c.ints[number - TW_INTS_LOW] = <PyObject *>number
-        for each in self.kept:
-            tw_immortalize(each)
+cdef int prepare_shared() except -1:
+    SHARED.no_tags = <PyObject *>SHARED_OBJECTS[0]
+    SHARED.empty_tuple = <PyObject *>SHARED_OBJECTS[1]
+    SHARED.empty_string = <PyObject *>SHARED_OBJECTS[2]
+    SHARED.write_errors = <PyObject *>WRITE_ERRORS
+    SHARED.moves_views = not TW_FREE_THREADED and can_move_views()
+    tw_crc32c_prepare(&SHARED.crc32c)
+    for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
+        SHARED_OBJECTS.append(number)
+        SHARED.ints[number - TW_INTS_LOW] = <PyObject *>number
+    for each in (*SHARED_OBJECTS, DELETED):
+        tw_immortalize(each)
+    return 0
 
-    cdef int learn_uuids(self) except -1:
-        """Find the slots of `uuid.UUID`. Imports `uuid` only if a plan has UUIDs."""
-        if self.c.uuid != NULL:
-            return 0
-        from uuid import UUID, SafeUUID
 
-        if UUID.__itemsize__ or not UUID.__flags__ & HAS_GC:
-            raise NotNative("uuid.UUID has an unsupported memory layout")
-        self.c.uuid_int_slot = checked_uuid_slot(UUID, "int")
-        self.c.uuid_safety_slot = checked_uuid_slot(UUID, "is_safe")
-        self.kept += [UUID, SafeUUID.unknown]
-        tw_immortalize(SafeUUID.unknown)
-        self.c.uuid_safety = <PyObject *>SafeUUID.unknown
-        self.c.uuid_alloc = allocator(UUID)
-        # Set `uuid` last, because it tells other threads that the other UUID members are also set.
-        TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)
+cdef int learn_uuids() except -1:
+    """Find the slots of `uuid.UUID`. Imports `uuid` only if a plan has UUIDs."""
+    if SHARED.uuid != NULL:
         return 0
+    from uuid import UUID, SafeUUID
+
+    if UUID.__itemsize__ or not UUID.__flags__ & HAS_GC:
+        raise NotNative("uuid.UUID has an unsupported memory layout")
+    SHARED.uuid_int_slot = checked_slot(UUID, "int")
+    SHARED.uuid_safety_slot = checked_slot(UUID, "is_safe")
+    SHARED_OBJECTS.extend((UUID, SafeUUID.unknown))
+    tw_immortalize(SafeUUID.unknown)
+    SHARED.uuid_safety = <PyObject *>SafeUUID.unknown
+    SHARED.uuid_alloc = allocator(UUID)
+    # Set `uuid` last, because it tells other threads that the other UUID members are also set.
+    TW_PUBLISH(SHARED.uuid, <PyTypeObject *><PyObject *>UUID)
+    return 0
 
 
 cdef bint can_move_views() except -1:
@@ -135,14 +142,3 @@ cdef bint can_move_views() except -1:
     moved[0] = 0x61
     facts = (bytes(moved), len(moved), moved.nbytes, moved.shape, moved.strides, moved.contiguous, moved.obj is whole.obj)
     return facts == (b"a456", 4, 4, (4,), (1,), True, True) and bytes(whole) == b"012a456789"
-
-
-cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return the offset of a UUID slot. A test sets the slot through its descriptor, because UUIDs reject `setattr`."""
-    cdef Py_ssize_t slot = slot_of(cls, name)
-    probe = object.__new__(cls)
-    mark = object()
-    getattr(cls, name).__set__(probe, mark)
-    if slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__ or TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"uuid.UUID has an unsupported memory layout: the slot {name} is not at its declared offset")
-    return slot
