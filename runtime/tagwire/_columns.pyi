@@ -20,20 +20,7 @@ class ArrowArray(ArrowStream):
 class Spares:
     def __init__(self, most: int) -> None: ...
 
-class Decoder:
-    most: int
-    def __init__(
-        self,
-        root: Column,
-        value: Column,
-        layouts: Mapping[int, Layout],
-        name: str,
-        supported: Versions,
-        spares: Spares,
-    ) -> None: ...
-    def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> ArrowStream: ...
-
-class Encoder:
+class Conversion:
     most: int
     def __init__(
         self,
@@ -45,6 +32,11 @@ class Encoder:
         supported: Versions,
         spares: Spares,
     ) -> None: ...
+
+class Decoder(Conversion):
+    def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> ArrowStream: ...
+
+class Encoder(Conversion):
     def encode(self, data: Any, versions: Any, errors: str) -> ArrowStream: ...
 
 def export_schema(column: Column) -> Any: ...

@@ -181,19 +181,20 @@ def decoder_of(options: ColumnOptions) -> Any:
 @lru_cache(_KEPT)
 def _decoder(engine_name: str, options: ColumnOptions) -> Any:
     value = _message(options)
-    return _converter(engine_name, "Decoder", options, _result(value, options), value)
+    return _converter(engine_name, "Decoder", options, value, value)
 
 
 @lru_cache(_KEPT)
 def _encoder(engine_name: str, options: ColumnOptions) -> Any:
     everything = _message(ColumnOptions(options.message, tuple(options.message.VERSIONS), "raise"))
     value = Column(_name(options), "z", nullable=True)
-    return _converter(engine_name, "Encoder", options, everything, _result(value, options), value)
+    return _converter(engine_name, "Encoder", options, everything, value)
 
 
-def _converter(engine_name: str, kind: str, options: ColumnOptions, *columns: Column) -> Any:
+def _converter(engine_name: str, kind: str, options: ColumnOptions, everything: Column, value: Column) -> Any:
     """Return a `Decoder` or `Encoder` (`kind`), or the pure one if the native engine can't handle a layout."""
     message, layouts = options.message, _layouts(options)
+    columns = everything, _result(value, options), value
     if engine_name == "native":
         from tagwire import _columns
         from tagwire._engine import NotNative

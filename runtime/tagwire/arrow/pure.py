@@ -56,8 +56,17 @@ def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
 
 
 class _Pure:
-    def __init__(self, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]) -> None:
+    """The base class of PureDecoder and PureEncoder.
+
+    `everything` is the column of messages, and `value` the column of converted values; for a decoder, both are the
+    same. `root` is the whole result, which can also have errors.
+    """
+
+    def __init__(
+        self, everything: Column, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]
+    ) -> None:
         self.pa = _pyarrow()
+        self.everything = everything
         self.root = root
         self.value = value
         self.layouts = layouts
@@ -143,12 +152,6 @@ class PureDecoder(_Pure):
 
 class PureEncoder(_Pure):
     """Encodes columns in pure Python, like `tagwire._columns.Encoder`."""
-
-    def __init__(
-        self, everything: Column, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]
-    ) -> None:
-        super().__init__(root, value, layouts, message)
-        self.everything = everything
 
     def encode(self, data: Any, versions: Any, errors: str) -> Any:
         def row(value: Any, version: int) -> bytes:

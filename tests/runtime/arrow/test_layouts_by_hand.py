@@ -129,7 +129,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     layout = Layout("outer", None, StructLayout("outer", (Item("value", type),)))
     value = message_column("value", [layout.root], ColumnSelection(None))
     root = with_error(value)
-    decoder = module.Decoder(root, value, {0: layout}, "outer", None, module.Spares(0))
+    decoder = module.Decoder(value, root, value, {0: layout}, "outer", None, module.Spares(0))
     rows = [each for good in values for each in variants(encode(layout, {"value": good}))]
     columns = pa.array(decoder.decode(pa.array(rows, pa.binary()), None, "column", True, ANY))
     columns.validate(full=True)

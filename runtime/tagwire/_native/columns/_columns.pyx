@@ -21,7 +21,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.errno cimport EINVAL, ENOMEM
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from columns.declarations cimport *
 from engine.plan cimport *
@@ -46,6 +46,7 @@ from tagwire.layout import (
     Sized,
     Varint,
 )
+from tagwire.message.engines import DisagreementError
 from tagwire.text_format import near
 from tagwire.wire.types import WIRE_TYPES
 

@@ -6,9 +6,14 @@ interpreter either raises an error that names the position, or accepts the row, 
 
 
 cdef class Conversion:
-    """The base class of Decoder and Encoder. `value` is the column of converted rows."""
+    """The base class of Decoder and Encoder.
 
-    cdef Shape results
+    `message` is the column of messages, and `value` the column of converted rows; for a decoder, both are the same.
+    `root` is the whole result. If errors are stored in a column, it is a struct of `value` and the errors; otherwise,
+    it is `value`.
+    """
+
+    cdef Shape results, messages
     cdef Table table
     cdef object value
     cdef str name
@@ -17,10 +22,11 @@ cdef class Conversion:
     cdef public int64_t most
     """Maximum number of list elements or bytes in a column, limited by int32 offsets. Tests lower it."""
 
-    cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
-        self.results, self.value, self.table, self.name = results, value, table, name
-        self.supported, self.spares, self.most = supported, spares, 0x7FFFFFFF
-        return 0
+    def __cinit__(self, message, root, value, layouts, str name, supported, Spares spares not None):
+        self.results = Shape(root)
+        self.messages = self.results if message is value else Shape(message)
+        self.table = Table(self.messages, message, dict(layouts))
+        self.value, self.name, self.supported, self.spares, self.most = value, name, supported, spares, 0x7FFFFFFF
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
@@ -90,17 +96,12 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages. `value` is the column of decoded messages, and `root` is the whole result.
-
-    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, `root` is `value`.
-    """
+    """Decodes messages."""
 
     cdef int64_t depth
 
-    def __cinit__(self, root, value, layouts, str name, supported, Spares spares not None):
-        cdef Shape shape = Shape(root)
-        self.set(shape, value, Table(shape, value, dict(layouts)), name, supported, spares)
-        self.depth = max([layout.root.depth for layout in layouts.values()])
+    def __cinit__(self, *_):
+        self.depth = max([layout.root.depth for layout in self.table.layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
         """Decode an array of bytes or strings.
@@ -137,24 +138,13 @@ cdef class Decoder(Conversion):
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
         if strict and d.tried:
-            from tagwire.message.engines import DisagreementError
-
             raise DisagreementError(layout, f"{size} bytes of a column")
         return value
 
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows as messages. `value` is the column of encoded messages, and `root` is the whole result.
-
-    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, `root` is `value`.
-    """
-
-    cdef Shape shape
-
-    def __cinit__(self, message, root, value, layouts, str name, supported, Spares spares not None):
-        self.shape = Shape(message)
-        self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
+    """Encodes rows as messages."""
 
     def encode(self, data, versions, str errors):
         """Encode the rows of `data`.
@@ -164,8 +154,8 @@ cdef class Encoder(Conversion):
         return self.converted(data, versions, errors, None)
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        cdef Sources sources = Sources(self.shape, rows)
-        d.rows, d.columns = sources.at, self.shape.columns
+        cdef Sources sources = Sources(self.messages, rows)
+        d.rows, d.columns = sources.at, self.messages.columns
         d.nulls_bad = errors == "null"
         return sources
 
@@ -183,7 +173,5 @@ cdef class Encoder(Conversion):
             ) from None
         data = encode(layout, value)
         if code == TW_REJECTED:
-            from tagwire.message.engines import DisagreementError
-
             raise DisagreementError(layout, f"row {row} of a column")
         return data

@@ -112,7 +112,7 @@ cdef class Shape(Owner):
         else:
             data = packed(self.nodes[index].format, value)
             if c.kind == TW_COLUMN_FIXED:
-                copy_into(frame.buffers[index].values + at * c.width, data)
+                memcpy(frame.buffers[index].values + at * c.width, <const char *>data, len(data))
             else:
                 check(tw_put_bytes(frame, index, at, <const uint8_t *><const char *>data, len(data)))
         return 0
@@ -171,14 +171,6 @@ cdef int check(int error) except -1:
         raise MemoryError
     if error == TW_TOO_LONG:
         raise OverflowError
-    return 0
-
-
-cdef int copy_into(uint8_t *target, bytes data) except -1:
-    cdef Py_ssize_t index
-    cdef const uint8_t *source = <const uint8_t *><const char *>data
-    for index in range(len(data)):
-        target[index] = source[index]
     return 0
 
 
