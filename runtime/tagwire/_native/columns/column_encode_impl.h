@@ -1,11 +1,8 @@
 /* Encode one row of Arrow columns as a message, without the GIL.
  *
  * Each field has a source: an Arrow array or a constant. The checks and their order are the same as in encode.h, which
- * encodes objects. Functions return 0 or an error code. After an error, the caller removes the bytes written for the
- * row.
- *
- * The bytes are appended to the buffer of the output column. The width of a length prefix depends on the length, so the
- * bytes are written first, and then moved to make room for the prefix. */
+ * encodes objects with the same writer. Functions return 0 or an error code. After an error, the caller removes the
+ * bytes written for the row. */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
 #define TAGWIRE_COLUMN_ENCODE_IMPL_H
 
@@ -13,54 +10,12 @@
 #include "engine/utf8.h"
 
 typedef struct {
+    tw_writer w;               /* writes into `out` */
     tw_frame *frame;
-    tw_buffers *out;           /* the output column's buffer, which receives the encoded bytes */
+    tw_buffers *out;           /* the buffer of the output column */
     const tw_column *columns;
     const tw_source *sources;  /* the array or constant for each column of the message */
 } tw_emitter;
-
-static inline int tw_room(tw_emitter *e, int64_t size)
-{
-    return TW_LIKELY(size <= e->out->room - e->out->size) ? 0 : tw_grow_data(e->frame, e->out, e->out->size + size);
-}
-
-static inline uint8_t *tw_here(tw_emitter *e) { return e->out->data + e->out->size; }
-
-static int tw_give_length(tw_emitter *e, int code, int64_t size)
-{
-    uint8_t *end;
-    TW_TRY(tw_room(e, TW_LENGTH_WIDTH));
-    end = tw_put_length(tw_here(e), code, size);
-    if (end == NULL)
-        return TW_REJECTED;
-    e->out->size = end - e->out->data;
-    return 0;
-}
-
-static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
-{
-    TW_TRY(tw_room(e, size));
-    if (size)
-        memcpy(tw_here(e), data, (size_t)size);
-    e->out->size += size;
-    return 0;
-}
-
-/* Insert a length before the bytes written since `start`. The length excludes the first `uncounted` bytes, such as the
- * tag in some optional buffers (KIP-482 draft). */
-static int tw_enclose(tw_emitter *e, int code, int64_t start, int uncounted)
-{
-    uint8_t length[TW_LENGTH_WIDTH + 1];
-    int64_t size = e->out->size - start;
-    uint8_t *end = tw_put_length(length, code, size - uncounted);
-    if (end == NULL)
-        return TW_REJECTED;
-    TW_TRY(tw_room(e, end - length));
-    memmove(e->out->data + start + (end - length), e->out->data + start, (size_t)size);
-    memcpy(e->out->data + start, length, (size_t)(end - length));
-    e->out->size += end - length;
-    return 0;
-}
 
 static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
@@ -95,11 +50,11 @@ static int tw_give_fixed(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;
     uint8_t *p;
-    TW_TRY(tw_room(e, 16));
+    TW_TRY(tw_make_room(&e->w, 16));
     if (TW_UNLIKELY(!tw_is_there(source, at)))
         return TW_REJECTED;
-    p = tw_here(e);
-    e->out->size += tw_width[s->kind];
+    p = e->w.p;
+    e->w.p += tw_width[s->kind];
     if (s->kind == TW_BOOL)
         *p = (uint8_t)tw_get_bit(source->values, tw_source_index(source, at));
     else if (s->kind == TW_FLOAT64 || s->kind == TW_FLOAT32)
@@ -117,7 +72,7 @@ static int tw_give_varint(const tw_field *s, tw_emitter *e, int64_t at)
     int64_t x;
     uint64_t bits;
     int above;
-    TW_TRY(tw_room(e, 10));
+    TW_TRY(tw_make_room(&e->w, 10));
     if (!tw_is_there(source, at))
         return TW_REJECTED;
     above = tw_source_int(source, at, &x);
@@ -126,14 +81,7 @@ static int tw_give_varint(const tw_field *s, tw_emitter *e, int64_t at)
         return TW_REJECTED;
     if (s->bits == 32 && (above < 0 || bits >> 32))
         return TW_REJECTED;
-    e->out->size = tw_put_varint(tw_here(e), bits) - e->out->data;
-    return 0;
-}
-
-static int tw_give_null(const tw_field *s, tw_emitter *e)
-{
-    TW_TRY(s->nullable ? tw_room(e, 4) : TW_REJECTED);
-    e->out->size = tw_put_null_length(tw_here(e), s->length) - e->out->data;
+    e->w.p = tw_put_varint(e->w.p, bits);
     return 0;
 }
 
@@ -144,15 +92,11 @@ static int tw_give_sized(const tw_field *s, tw_emitter *e, int64_t at)
     const uint8_t *data;
     int64_t size;
     if (!tw_is_there(source, at))
-        return tw_give_null(s, e);
+        return tw_write_null(s, &e->w);
     TW_TRY(tw_source_bytes(source, at, &data, &size));
-    if (size > s->longest || (s->kind == TW_STRING && !tw_is_utf8(data, size)))
+    if (s->kind == TW_STRING && !tw_is_utf8(data, size))
         return TW_REJECTED;
-    if (s->kind != TW_BLOCK)
-        TW_TRY(tw_give_length(e, s->length, size));
-    else if (size != s->longest)
-        return TW_REJECTED;
-    return tw_give_block(e, data, size);
+    return tw_write_block(s, data, size, &e->w);
 }
 
 static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at);
@@ -210,27 +154,6 @@ static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
     return 0;
 }
 
-/* Write an entry of a tag section or optional buffer (KIP-482 draft). A known tag's value is in row `at` of the field
- * `step`. For an unknown tag, `step` is NULL, and `data` points to the `size` bytes of the value. */
-static int tw_give_entry(
-    const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
-{
-    int draft = s->section == TW_OPTIONAL_BUFFER;
-    int64_t start;
-    TW_TRY(tw_room(e, TW_LENGTH_WIDTH));
-    if (!draft)
-        e->out->size = tw_put_varint(tw_here(e), (uint64_t)tag) - e->out->data;
-    start = e->out->size;
-    if (draft) {
-        tw_put16(tw_here(e), (uint16_t)tag);
-        e->out->size += 2;
-    }
-    TW_TRY(step != NULL ? tw_give_value(step, e, at) : tw_give_block(e, data, size));
-    if (draft && !s->counts_tag && e->out->size == start + 2)
-        return TW_REJECTED; /* length 0 would mark the end of the buffer */
-    return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, start, draft && !s->counts_tag ? 2 : 0);
-}
-
 /* Get the tag and data of an entry in the map of unknown tags. Return TW_REJECTED if the tag is invalid or belongs to a
  * known field. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
@@ -251,15 +174,21 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
  * `*next` past these fields. Field i is skipped if bit i of `bits` is 0. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
-    for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next)
-        if (bits >> *next & 1)
-            TW_TRY(tw_give_entry(s, e, s->tagged[*next].tag, s->tagged + *next, at, NULL, 0));
+    int64_t start;
+    for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
+        const tw_field *f = s->tagged + *next;
+        if (!(bits >> *next & 1))
+            continue;
+        TW_TRY(tw_open_tag(s, &e->w, f->tag, &start));
+        TW_TRY(tw_give_value(f, e, at));
+        TW_TRY(tw_close_tag(s, &e->w, start));
+    }
     return 0;
 }
 
 static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int64_t from, int64_t count)
 {
-    int64_t last = -1, tag, size;
+    int64_t last = -1, tag, size, start;
     const uint8_t *data;
     int32_t next = 0;
     for (int64_t index = from; index < from + count; index++) {
@@ -268,7 +197,9 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
             return TW_UNTRIED; /* tags out of order: leave the row to Python */
         last = tag;
         TW_TRY(tw_give_known(s, e, at, bits, &next, tag));
-        TW_TRY(tw_give_entry(s, e, tag, NULL, at, data, size));
+        TW_TRY(tw_open_tag(s, &e->w, tag, &start));
+        TW_TRY(tw_put(&e->w, data, size));
+        TW_TRY(tw_close_tag(s, &e->w, start));
     }
     return tw_give_known(s, e, at, bits, &next, INT64_MAX);
 }
@@ -288,35 +219,36 @@ static int tw_give_section(const tw_struct *s, tw_emitter *e, int64_t at)
         known += !same;
     }
     if (s->section == TW_TAGGED_SECTION)
-        TW_TRY(tw_give_length(e, TW_LENGTH_UVARINT, known + others));
+        TW_TRY(tw_write_length(TW_LENGTH_UVARINT, known + others, &e->w));
     if (known || others)
         TW_TRY(tw_give_entries(s, e, at, bits, from, others));
-    return s->section == TW_OPTIONAL_BUFFER ? tw_give_block(e, (const uint8_t *)"", 1) : 0;
+    return s->section == TW_OPTIONAL_BUFFER ? tw_put(&e->w, "", 1) : 0;
 }
 
-static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
+static int tw_give_fields(const tw_struct *s, tw_emitter *e, int64_t at)
 {
-    int64_t start = e->out->size;
     TW_TRY(tw_reject_losses(s, e, at));
     if (s->section == TW_OPTIONAL_BUFFER)
         TW_TRY(tw_give_section(s, e, at));
     for (int32_t index = 0; index < s->items_count; index++)
         TW_TRY(tw_give_value(s->items + index, e, at));
-    if (s->section == TW_TAGGED_SECTION)
-        TW_TRY(tw_give_section(s, e, at));
-    return s->length == TW_NO_LENGTH ? 0 : tw_enclose(e, s->length, start, 0);
+    return s->section == TW_TAGGED_SECTION ? tw_give_section(s, e, at) : 0;
 }
 
-/* Write a nested struct or optional value, after a marker byte if its type has one. Return TW_REJECTED for a null whose
- * type has no marker byte. */
+static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
+{
+    int64_t start;
+    if (TW_LIKELY(s->length == TW_NO_LENGTH))
+        return tw_give_fields(s, e, at);
+    TW_TRY(tw_open(&e->w, s->length, &start));
+    TW_TRY(tw_give_fields(s, e, at));
+    return tw_close(&e->w, s->length, start, 0);
+}
+
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);
-    uint8_t marker = present ? 1 : s->marker == TW_MARKER_INT8 ? 0xFF : 0;
-    if (s->marker != TW_NO_MARKER)
-        TW_TRY(tw_give_block(e, &marker, 1));
-    else if (!present)
-        return TW_REJECTED;
+    TW_TRY(tw_write_marker(s, present, &e->w));
     if (!present)
         return 0;
     return s->kind == TW_STRUCT ? tw_give_struct(s->child, e, at) : tw_give_value(s->element, e, at);
@@ -327,10 +259,9 @@ static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
     const tw_source *source = e->sources + s->slot;
     int64_t from, count;
     if (!tw_is_there(source, at))
-        return s->length == TW_NO_LENGTH ? TW_REJECTED : tw_give_null(s, e);
+        return tw_write_null(s, &e->w);
     TW_TRY(tw_source_elements(source, at, &from, &count));
-    if (s->length != TW_NO_LENGTH)
-        TW_TRY(tw_give_length(e, s->length, count));
+    TW_TRY(tw_write_length(s->length, count, &e->w));
     for (int64_t index = from; index < from + count; index++)
         TW_TRY(tw_give_value(s->element, e, index));
     return 0;

@@ -31,21 +31,45 @@ static inline int tw_decode_row(const tw_conversion *d, tw_row_reader *w, int64_
     return r->p != r->end ? TW_REJECTED : 0;
 }
 
+/* Let the writer append to the output column's buffer. */
+static inline void tw_append_to_column(tw_emitter *e)
+{
+    e->w.start = e->out->data;
+    e->w.p = e->out->data + e->out->size;
+    e->w.end = e->out->data + e->out->room;
+}
+
+static TW_RARE int tw_grow_column(tw_writer *w, Py_ssize_t room)
+{
+    tw_emitter *e = (tw_emitter *)w;
+    e->out->size = tw_written(w);
+    TW_TRY(tw_grow_data(e->frame, e->out, e->out->size + room));
+    tw_append_to_column(e);
+    return 0;
+}
+
 static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t row)
 {
     const tw_struct *steps = tw_plan_of(d, row);
-    int error = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
-    if (error == 0)
-        tw_put_int32(e->out, row + 1, e->out->size);
-    return error;
+    if (steps == NULL)
+        return TW_NO_VERSION;
+    tw_append_to_column(e);
+    TW_TRY(tw_give_struct(steps, e, row));
+    e->out->size = tw_written(&e->w);
+    tw_put_int32(e->out, row + 1, e->out->size);
+    return 0;
 }
 
 int tw_convert_rows(const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count)
 {
-    tw_row_reader w;
-    tw_emitter e = {frame, frame->buffers + d->value, d->columns, d->rows};
-    memset(&w, 0, sizeof w);
-    w.frame = frame;
+    tw_row_reader w = {.frame = frame};
+    tw_emitter e = {
+        .w.grow = tw_grow_column,
+        .frame = frame,
+        .out = frame->buffers + d->value,
+        .columns = d->columns,
+        .sources = d->rows,
+    };
     for (; *row < count; ++*row) {
         int error = 0;
         frame->levels[0].touched = *row + 1;

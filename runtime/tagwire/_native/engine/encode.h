@@ -213,16 +213,12 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct or a fixed-width value, after a null marker if the type has one. Without a marker, reject None. */
+/* Write a struct or a fixed-width value, after a null marker if the type has one. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
-    if (f->marker != TW_NO_MARKER) {
-        if (tw_make_room(w, 1) < 0)
-            return -1;
-        *w->p++ = value != Py_None ? 1 : f->marker == TW_MARKER_INT8 ? 0xFF : 0;
-        if (value == Py_None)
-            return 0;
-    }
+    TW_TRY(tw_write_marker(f, value != Py_None, w));
+    if (value == Py_None)
+        return 0;
     return f->kind == TW_STRUCT ? tw_write_object(f->child, value, w) : tw_write_value(f->element, value, w);
 }
 
@@ -232,13 +228,9 @@ static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     int done = e->kind == TW_INT32 ? tw_put_int32s(f, tuple, w) : 0;
-    uint8_t *p;
-    if (TW_UNLIKELY(done || tw_make_room(w, TW_LENGTH_WIDTH) < 0))
+    if (TW_UNLIKELY(done))
         return done > 0 ? 0 : -1;
-    p = tw_put_length(w->p, f->length, count);
-    if (p == NULL)
-        return -1;
-    w->p = p;
+    TW_TRY(tw_write_length(f->length, count, w));
     if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER) {
         for (Py_ssize_t index = 0; index < count; index++)
             if (TW_UNLIKELY(tw_write_held(e->child, TW_TUPLE_GET(tuple, index), w) < 0))
@@ -267,14 +259,6 @@ static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w)
     failed = tw_write_elements(f, tuple, w);
     Py_DECREF(tuple);
     return failed;
-}
-
-static int tw_write_null(const tw_field *f, tw_writer *w)
-{
-    if (!f->nullable || tw_make_room(w, 4) < 0)
-        return -1;
-    w->p = tw_put_null_length(w->p, f->length);
-    return 0;
 }
 
 static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)

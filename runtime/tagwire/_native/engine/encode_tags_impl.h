@@ -20,32 +20,6 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the size follows the tag; in
- * an optional buffer (KIP-482 draft), it precedes the tag. */
-static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *start)
-{
-    if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
-        return -1;
-    if (s->section == TW_TAGGED_SECTION) {
-        w->p = tw_put_varint(w->p, (uint64_t)tag);
-        return tw_open(w, TW_LENGTH_UVARINT, start);
-    }
-    if (tw_open(w, s->entry_length, start) < 0 || tw_make_room(w, 2) < 0)
-        return -1;
-    tw_put16(w->p, (uint16_t)tag);
-    w->p += 2;
-    return 0;
-}
-
-static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t start)
-{
-    if (s->section == TW_TAGGED_SECTION)
-        return tw_close(w, TW_LENGTH_UVARINT, start, 0);
-    if (!s->counts_tag && tw_written(w) - start == 3)
-        return -1; /* an entry whose data is empty would have the size 0, which marks the end of the buffer */
-    return tw_close(w, s->entry_length, start, s->counts_tag ? 0 : 2);
-}
-
 static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
 {
     TW_HELD PyObject *value = tw_slot(object, f->slot);

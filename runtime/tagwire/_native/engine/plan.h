@@ -175,8 +175,10 @@ typedef struct {
 } tw_reader;
 
 /* A growing output buffer. It starts on the caller's stack. When that is full, the bytes move to a bytes object or, in
- * the limited API, to allocated memory. If only the size is needed (`counting`), a full buffer is overwritten. */
-typedef struct {
+ * the limited API, to allocated memory. If only the size is needed (`counting`), a full buffer is overwritten. A writer
+ * with a function `grow` calls that function instead when the buffer is full. */
+typedef struct tw_writer tw_writer;
+struct tw_writer {
     uint8_t *p, *end, *start;
     PyObject *bytes;
     uint8_t *block;
@@ -190,7 +192,8 @@ typedef struct {
     Py_ssize_t implied_slot;
     Py_ssize_t expected; /* expected size in bytes, or 0 if unknown */
     const tw_shared *shared;
-} tw_writer;
+    int (*grow)(tw_writer *w, Py_ssize_t room);
+};
 
 /* Functions that follow a plan return NULL or -1 for an error. If they set no exception, the layout interpreter
  * raises the error. */

@@ -160,4 +160,5 @@ cdef extern from "engine/plan.h":
         Py_ssize_t implied_slot
         Py_ssize_t expected
         const tw_shared *shared
+        void *grow
 

@@ -277,6 +277,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack) noexcept:
     w.expected = 0
     w.implied_slot = -2  # no field has slot -2, so `implied` is not used
     w.shared = &SHARED
+    w.grow = NULL
     w.known = w.highest = NULL
     w.gap = 1
     w.unsure = False

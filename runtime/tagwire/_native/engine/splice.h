@@ -96,15 +96,6 @@ static int tw_splice_leaf(const tw_chosen *s, const tw_field *f, tw_splice *x)
     return 0;
 }
 
-static int tw_put_count(const tw_field *f, int64_t count, tw_splice *x)
-{
-    uint8_t *p;
-    if (tw_make_room(&x->w, TW_LENGTH_WIDTH) < 0 || (p = tw_put_length(x->w.p, f->length, count)) == NULL)
-        return -1;
-    x->w.p = p;
-    return 0;
-}
-
 static int tw_splice_appended(const tw_field *f, tw_splice *x)
 {
     for (Py_ssize_t index = 0, count = TW_TUPLE_SIZE(x->appended); index < count; index++)
@@ -143,7 +134,7 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     for (int64_t index = 0; index < count; index++)
         kept += PyList_GetItem(x->changed, x->row + (Py_ssize_t)index) != x->drop;
     if (kept != (count < 0 ? 0 : count)) {
-        if (tw_copy_to(x, from) < 0 || tw_put_count(s->field, kept, x) < 0)
+        if (tw_copy_to(x, from) < 0 || tw_write_length(s->field->length, kept, &x->w) < 0)
             return -1;
         x->copied = after;
     }

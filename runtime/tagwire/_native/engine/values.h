@@ -294,21 +294,6 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes, preceded by their length unless the field has a fixed size. */
-static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
-{
-    uint8_t *p;
-    if (TW_UNLIKELY(f->kind == TW_BLOCK))
-        return size != f->longest || tw_make_room(w, size) < 0 ? -1 : tw_put(w, data, size);
-    if (size > f->longest || tw_make_room(w, TW_LENGTH_WIDTH) < 0)
-        return -1;
-    p = tw_put_length(w->p, f->length, size);
-    if (p == NULL)
-        return -1;
-    w->p = p;
-    return tw_put(w, data, size);
-}
-
 static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w)
 {
 #ifdef Py_LIMITED_API

@@ -343,7 +343,4 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     return p + 1;
 }
 
-/* Write the length that means null. TW_LENGTH_UVARINT and TW_NO_LENGTH have none, so such fields aren't nullable. */
-static inline uint8_t *tw_put_null_length(uint8_t *p, int code) { return tw_put_length(p, code, TW_NULL); }
-
 #endif

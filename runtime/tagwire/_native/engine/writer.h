@@ -1,4 +1,7 @@
-/* Append bytes to a buffer that grows, and fill in lengths that are known only after the bytes that they count. */
+/* Append bytes to a buffer that grows, and fill in lengths that are known only after the bytes that they count.
+ *
+ * encode.h writes objects with these functions, and column_encode_impl.h writes columns. Functions return 0, -1 for a
+ * value that is rejected, or the error code of the writer's `grow` function. */
 #ifndef TAGWIRE_WRITER_H
 #define TAGWIRE_WRITER_H
 
@@ -10,6 +13,8 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
 {
     Py_ssize_t used = w->p - w->start, size = w->end - w->start;
     uint8_t *start;
+    if (w->grow != NULL)
+        return w->grow(w, room);
     if (w->counting) {
         w->counted += used;
         w->p = w->start;
@@ -60,8 +65,7 @@ static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
         w->counted += size;
         return 0;
     }
-    if (tw_make_room(w, size) < 0)
-        return -1;
+    TW_TRY(tw_make_room(w, size));
     if (size) /* `data` may be NULL if `size` is 0 */
         memcpy(w->p, data, size);
     w->p += size;
@@ -99,8 +103,7 @@ static inline PyObject *tw_finish(tw_writer *w)
 static inline int tw_open(tw_writer *w, int code, int64_t *start)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
-    if (tw_make_room(w, gap) < 0)
-        return -1;
+    TW_TRY(tw_make_room(w, gap));
     *start = tw_written(w);
     w->p += gap;
     return 0;
@@ -115,8 +118,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
         return 0;
     }
     if (TW_UNLIKELY(width != gap)) {
-        if (tw_make_room(w, width) < 0)
-            return -1;
+        TW_TRY(tw_make_room(w, width));
         memmove(w->start + at + width, w->start + at + gap, (size_t)(tw_written(w) - at - gap));
         w->p += width - gap;
     }
@@ -132,6 +134,69 @@ static inline int tw_close(tw_writer *w, int code, int64_t start, int uncounted)
     int64_t size = tw_written(w) - start - gap;
     uint8_t *end = tw_put_length(length, code, size - uncounted);
     return end == NULL ? -1 : tw_fill_gap(w, start, gap, length, (int)(end - length));
+}
+
+static inline int tw_write_length(int code, int64_t n, tw_writer *w)
+{
+    uint8_t *p;
+    TW_TRY(tw_make_room(w, TW_LENGTH_WIDTH));
+    p = tw_put_length(w->p, code, n);
+    if (TW_UNLIKELY(p == NULL))
+        return -1;
+    w->p = p;
+    return 0;
+}
+
+/* Write the length that means null. Fields with TW_LENGTH_UVARINT or TW_NO_LENGTH have none, so they aren't nullable. */
+static inline int tw_write_null(const tw_field *f, tw_writer *w)
+{
+    return f->nullable ? tw_write_length(f->length, TW_NULL, w) : -1;
+}
+
+/* Write the marker byte before a nested value, if its type has one. Without a marker, reject null. */
+static inline int tw_write_marker(const tw_field *f, int is_present, tw_writer *w)
+{
+    if (f->marker == TW_NO_MARKER)
+        return is_present ? 0 : -1;
+    TW_TRY(tw_make_room(w, 1));
+    *w->p++ = is_present ? 1 : f->marker == TW_MARKER_INT8 ? 0xFF : 0;
+    return 0;
+}
+
+/* Write bytes, preceded by their length unless the field has a fixed size. */
+static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
+{
+    if (TW_UNLIKELY(f->kind == TW_BLOCK))
+        return size != f->longest ? -1 : tw_put(w, data, size);
+    if (size > f->longest)
+        return -1;
+    TW_TRY(tw_write_length(f->length, size, w));
+    return tw_put(w, data, size);
+}
+
+/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the size follows the tag; in
+ * an optional buffer (KIP-482 draft), it precedes the tag. */
+static inline int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *start)
+{
+    TW_TRY(tw_make_room(w, TW_LENGTH_WIDTH + 2));
+    if (s->section == TW_TAGGED_SECTION) {
+        w->p = tw_put_varint(w->p, (uint64_t)tag);
+        return tw_open(w, TW_LENGTH_UVARINT, start);
+    }
+    TW_TRY(tw_open(w, s->entry_length, start));
+    TW_TRY(tw_make_room(w, 2));
+    tw_put16(w->p, (uint16_t)tag);
+    w->p += 2;
+    return 0;
+}
+
+static inline int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t start)
+{
+    if (s->section == TW_TAGGED_SECTION)
+        return tw_close(w, TW_LENGTH_UVARINT, start, 0);
+    if (!s->counts_tag && tw_written(w) - start == 3)
+        return -1; /* an entry whose data is empty would have the size 0, which marks the end of the buffer */
+    return tw_close(w, s->entry_length, start, s->counts_tag ? 0 : 2);
 }
 
 #endif
