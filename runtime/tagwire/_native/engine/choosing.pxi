@@ -12,7 +12,7 @@ from libc.string cimport memset
 cdef class Choosing(Owner):
     """A selection of fields in one version of a message. Raises NotNative if C can't read the selected paths."""
 
-    cdef const tw_choice *root
+    cdef const tw_struct *root
     cdef Plan plan
     cdef Py_ssize_t width
     cdef bint whole
@@ -29,47 +29,45 @@ cdef class Choosing(Owner):
             raise NotNative(f"{layout} has rules that involve several fields, so it must be decoded as a whole")
         if plan.framed or self.width > TW_MOST_COLUMNS:
             raise NotNative(f"the engine can select at most {TW_MOST_COLUMNS} fields, and only in messages, but {self.width} fields of {layout} are selected")
-        self.root = self.choice(layout.root, plan.root, paths.root)
+        self.root = self.struct(layout.root, plan.root, paths.root)
 
-    cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Build the C structs for a struct's selected fields, which are the children of `step`."""
-        cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
-        cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
-        cdef Py_ssize_t index, one
+    cdef const tw_struct *struct(self, object layout, const tw_struct *s, object step) except NULL:
+        """Copy the plan of a struct, and mark the selected fields, which are the children of `step`."""
+        cdef tw_struct *result = <tw_struct *>self.memory(sizeof(tw_struct))
         if s.length != TW_NO_LENGTH:
             raise NotNative(f"the engine can't select fields of {layout.name}, because a length precedes this struct")
-        choice.plan = s
-        choice.items_count = s.items_count
-        choice.chosen = chosen
-        for index, item in enumerate(layout.items):
-            if item.name in step.steps:
-                chosen[index] = self.some(&s.items[index], (item,), step, &one)
-        choice.items = self.items(s, chosen)
         tagged = () if layout.section is None else layout.section.fields
-        choice.tagged = self.some(s.tagged, tagged, step, &choice.tagged_count)
-        if choice.tagged_count and s.section != TW_TAGGED_SECTION:
+        result[0] = s[0]
+        result.has_chosen = True
+        result.items = self.fields(s.items, layout.items, step)
+        set_runs(<tw_field *>result.items, result.items_count)
+        result.has_chosen_tags = any([field.name in step.steps for field in tagged])
+        if result.has_chosen_tags and s.section != TW_TAGGED_SECTION:
             raise NotNative(f"the engine can't select optional fields of {layout.name}, because they are in a buffer")
-        choice.missing = self.some(s.missing, layout.missing, step, &choice.missing_count)
-        return choice
+        result.tagged = self.fields(s.tagged, tagged, step)
+        result.has_chosen_missing = any([field.name in step.steps for field in layout.missing])
+        result.missing = self.fields(s.missing, layout.missing, step)
+        return result
 
-    cdef tw_chosen *some(self, const tw_field *fields, tuple items, object step, Py_ssize_t *count) except NULL:
-        """Return a C array of the selected fields among `fields`, which belong to `items`. Store its size in `count`."""
+    cdef const tw_field *fields(self, const tw_field *fields, items, object step) except NULL:
+        """Copy the fields `items` of a struct, and mark the selected ones."""
+        cdef tw_field *copies = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index
-        cdef tw_chosen *chosen = <tw_chosen *>self.memory(len(items) * sizeof(tw_chosen))
-        count[0] = 0
         for index, item in enumerate(items):
+            copies[index] = fields[index]
             if item.name in step.steps:
-                chosen[count[0]].field = &fields[index]
-                self.fill(&chosen[count[0]], step.steps[item.name], item)
-                count[0] += 1
-        return chosen
+                self.fill(&copies[index], &fields[index], step.steps[item.name], item)
+        return copies
 
-    cdef int fill(self, tw_chosen *chosen, object step, object item) except -1:
-        """Fill in the C struct of the selected field `step`. `item` is the field's `Item` or `Missing` in the layout."""
+    cdef int fill(self, tw_field *field, const tw_field *original, object step, object item) except -1:
+        """Mark a selected field. `step` is its step in the selected paths, and `item` is the field in the layout."""
+        cdef tw_chosen *chosen = <tw_chosen *>self.memory(sizeof(tw_chosen))
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
-        cdef const tw_struct *child
+        cdef tw_field *element
         for index, column in enumerate(step.columns):
             columns[<Py_ssize_t>index] = column
+        field.chosen = chosen
+        chosen.field = original
         chosen.columns = columns
         chosen.columns_count = len(step.columns)
         chosen.column = -1 if step.column is None else step.column
@@ -77,7 +75,7 @@ cdef class Choosing(Owner):
         chosen.is_row = step.is_row
         chosen.has_row = has_row(step)
         if isinstance(item, Missing) or item.tag is not None:
-            self.make_holes(chosen, step, item)
+            self.make_holes(chosen, field, step, item)
         if isinstance(item, Missing):
             return 0
         type = item.type
@@ -85,34 +83,29 @@ cdef class Choosing(Owner):
             if type.length is None:
                 raise NotNative("the engine can't select fields in an array that has no count, but extends to the end of the data")
             type = type.element
+            element = <tw_field *>self.memory(sizeof(tw_field))
+            element[0] = field.element[0]
+            field.element = element
         if step.column is not None:
             while isinstance(type, Array):
                 type = type.element
             chosen.has_structs = isinstance(type, Nested)
-            return 0
-        child = chosen.field.element.child if step.each else chosen.field.child
-        chosen.inside = self.choice(type.struct, child, step)
+        elif step.each:
+            element.child = self.struct(type.struct, element.child, step)
+        else:
+            field.child = self.struct(type.struct, field.child, step)
         return 0
 
-    cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Copy a struct's fields, and split runs of fixed-width fields (tw_field.run) at the selected fields."""
-        cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
-        cdef Py_ssize_t index
-        for index in range(s.items_count):
-            fields[index] = s.items[index]
-        set_runs(fields, s.items_count, <const void **>chosen)
-        return fields
-
-    cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
+    cdef int make_holes(self, tw_chosen *chosen, const tw_field *field, object step, object item) except -1:
         """Set `chosen.holes`: the values that a field's columns get if a message does not contain the field."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
             holes[0].column = step.column
-            holes[0].field = chosen.field
+            holes[0].field = field
             chosen.holes_count = 1
         elif not chosen.has_row:
-            self.hole(holes, &chosen.holes_count, step, field.default_value())
+            self.hole(holes, &chosen.holes_count, step, item.default_value())
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
@@ -173,21 +166,24 @@ cdef class Choosing(Owner):
     cdef list rows(self, bytes data, Py_ssize_t offset, object limits, int64_t **marks):
         """Return the rows. If `marks` isn't NULL, store the values' positions (see collect.h), which the caller frees."""
         cdef tw_collect c
+        cdef tw_walk w
         cdef list path = []
         cdef list rows = []
         cdef int failed
+        memset(&w, 0, sizeof(w))
         memset(&c, 0, sizeof(c))
-        if not 0 <= offset <= len(data) or not start_walk(&c.w, data, offset, limits):
+        if not 0 <= offset <= len(data) or not start_walk(&w, data, offset, limits):
             return None
-        if c.w.depth < self.plan.depth:  # collect.h does not check the nesting depth
+        if w.depth < self.plan.depth:  # whole values are read without checking the nesting depth
             self.plan.reject(data, offset, True, limits)
-        c.w.depth = INT64_MAX
-        c.w.r.shared = &SHARED
-        c.w.path = c.w.open = <PyObject *>path
+        w.depth = INT64_MAX
+        w.r.shared = &SHARED
+        w.path = w.open = <PyObject *>path
+        w.c = &c
         c.rows = <PyObject *>rows
         c.width = self.width
         c.marking = marks != NULL
-        failed = tw_collect_message(self.root, &c, self.whole)
+        failed = tw_collect_message(self.root, &w, self.whole)
         if marks != NULL:
             marks[0] = c.marks
         if failed == 0:

@@ -27,6 +27,13 @@ cdef extern from "engine/spans.h":
     void tw_start_spans(tw_spans *, PyObject *, int32_t, const uint8_t *)
     int tw_finish_spans(tw_spans *) except -1
 
+cdef extern from "engine/collect.h":
+    ctypedef struct tw_collect:
+        PyObject *rows
+        Py_ssize_t width
+        bint marking
+        int64_t *marks
+
 cdef extern from "engine/walk.h":
     int TW_NO_ERROR
     ctypedef struct tw_walk:
@@ -38,7 +45,9 @@ cdef extern from "engine/walk.h":
         int64_t last, size
         PyObject *path
         PyObject *open
+        tw_collect *c
     int tw_walk_message(const tw_struct *, tw_walk *, bint)
+    int tw_collect_message(const tw_struct *, tw_walk *, bint)
 
 cdef extern from "engine/encode.h":
     int tw_write_object(const tw_struct *, PyObject *, tw_writer *)
@@ -58,7 +67,6 @@ cdef extern from "engine/number_reading.h":
 cdef extern from "engine/choice.h":
     enum:
         TW_MOST_COLUMNS
-    ctypedef struct tw_choice
     ctypedef struct tw_hole:
         int column
         bint is_list
@@ -66,30 +74,11 @@ cdef extern from "engine/choice.h":
         PyObject *value
     ctypedef struct tw_chosen:
         const tw_field *field
-        const tw_choice *inside
         int column
         uint8_t each, is_row, has_row, has_structs
         Py_ssize_t columns_count, holes_count
         const int *columns
         const tw_hole *holes
-    ctypedef struct tw_choice:
-        const tw_struct *plan
-        const tw_field *items
-        const tw_chosen **chosen
-        Py_ssize_t items_count, tagged_count, missing_count
-        const tw_chosen *tagged
-        const tw_chosen *missing
-
-cdef extern from "engine/collect.h":
-    ctypedef struct tw_collect:
-        tw_walk w
-        PyObject *rows
-        PyObject *row
-        Py_ssize_t width
-        bint marking
-        int64_t *marks
-        Py_ssize_t marks_count
-    int tw_collect_message(const tw_choice *, tw_collect *, bint)
 
 cdef extern from "engine/splice.h":
     ctypedef struct tw_splice:
@@ -101,7 +90,7 @@ cdef extern from "engine/splice.h":
         PyObject *changed
         PyObject *drop
         PyObject *appended
-    int tw_splice_message(const tw_choice *, tw_splice *, bint)
+    int tw_splice_message(const tw_struct *, tw_splice *, bint)
 
 cdef extern from "Python.h":
     PyObject *PyErr_Occurred()

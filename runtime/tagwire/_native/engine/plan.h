@@ -27,6 +27,7 @@ typedef struct tw_field tw_field;
 typedef struct tw_fresh tw_fresh;
 typedef struct tw_framing tw_framing;
 typedef struct tw_rules tw_rules;
+typedef struct tw_chosen tw_chosen;
 
 /* The members of an enum, sorted by number. The arrays `numbers`, `members` and `texts` are parallel. */
 typedef struct {
@@ -63,6 +64,7 @@ struct tw_field {
     PyObject *value;      /* the default, or NULL if the default is a struct */
     const tw_fresh *fresh; /* the default if it is a struct; otherwise NULL */
     const tw_framing *framing;  /* properties that only fields of record formats have; otherwise NULL */
+    const tw_chosen *chosen; /* in the plan of a selection: how the field is selected (choice.h); otherwise NULL */
 };
 
 /* The width of each tw_kind in bytes, or 0 if it depends on the value or on the field. */
@@ -123,6 +125,8 @@ struct tw_struct {
     uint8_t tuple_size;
     uint8_t atomic; /* whether objects decoded without views are never part of a reference cycle (tracking.h) */
     uint8_t is_short;       /* whether the values are objects and every field has a fast path */
+    /* in the plan of a selection: whether fields, missing fields, and tagged fields are selected */
+    uint8_t has_chosen, has_chosen_missing, has_chosen_tags;
 };
 
 /* The lowest and the highest number in tw_shared.ints, an array of preallocated int objects. */

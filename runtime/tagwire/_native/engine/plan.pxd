@@ -92,6 +92,7 @@ cdef extern from "engine/plan.h":
         PyObject *value
         const tw_fresh *fresh
         const tw_framing *framing
+        const void *chosen
     ctypedef struct tw_class:
         PyTypeObject *cls
         allocfunc alloc
@@ -116,6 +117,7 @@ cdef extern from "engine/plan.h":
         PyObject *known_tags
         const tw_rules *rules
         uint8_t framed, shape, enclosed, leaves, marks_count, tuple_size, atomic
+        uint8_t has_chosen, has_chosen_missing, has_chosen_tags
     ctypedef struct tw_shared:
         PyObject *no_tags
         PyObject *empty_tuple

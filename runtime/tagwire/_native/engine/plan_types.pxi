@@ -53,7 +53,7 @@ cdef class PlanBuilder(Owner):
             fields[index].tag = -1 if item.tag is None else item.tag
             self.assign_slot(&fields[index], owner, item)
             self.type(&fields[index], item.type, self.part(owner, item))
-        set_runs(fields, len(items), NULL)
+        set_runs(fields, len(items))
         return fields
 
     cdef int type(self, tw_field *field, object type, object owner) except -1:
@@ -98,16 +98,13 @@ cdef class PlanBuilder(Owner):
         return 0
 
 
-cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Group adjacent fixed-width fields into runs, which need only one size check.
-
-    Field N is left out if `apart[N]` isn't NULL.
-    """
+cdef void set_runs(tw_field *fields, Py_ssize_t count) noexcept:
+    """Group adjacent fixed-width fields into runs, which need only one size check. Leave out selected fields."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):
         fields[index].run = fields[index].run_count = 0
-        if not tw_width[fields[index].kind] or (apart != NULL and apart[index] != NULL):
+        if not tw_width[fields[index].kind] or fields[index].chosen != NULL:
             first, has_bools = index + 1, False
             continue
         fields[first].run += tw_width[fields[index].kind]

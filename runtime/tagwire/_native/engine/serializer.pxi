@@ -241,6 +241,7 @@ cdef class Walk:
         w.path = <PyObject *>path
         w.open = <PyObject *>self.open
         w.stage = TW_NO_ERROR
+        w.c = NULL
         w.has_known_tags = False
         if rows is not None:
             tw_start_spans(&w.spans, <PyObject *>rows, first_kind, w.r.start)

@@ -1,6 +1,6 @@
 /* Write new values into the bytes of a message, and copy all other bytes unchanged.
  *
- * collect.h has read the message and recorded the positions of the selected values as marks. The functions here must
+ * walk.h has read the message and recorded the positions of the selected values as marks. The functions here must
  * produce the same bytes as the Python implementation in tagwire.selection.splicing.
  *
  * Functions return 0, or -1 if Python must rewrite the message or raise an error.
@@ -27,7 +27,7 @@ typedef struct {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
 
-static int tw_splice_struct(const tw_choice *ch, tw_splice *x);
+static int tw_splice_struct(const tw_struct *s, tw_splice *x);
 
 static inline int tw_copy_to(tw_splice *x, int64_t to)
 {
@@ -81,6 +81,7 @@ static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *
     return same;
 }
 
+/* Write the new value of a selected field or, if `f` is an array's element type, of one of its elements. */
 static int tw_splice_leaf(const tw_chosen *s, const tw_field *f, tw_splice *x)
 {
     int64_t from = *x->mark++, to = *x->mark++;
@@ -96,20 +97,20 @@ static int tw_splice_leaf(const tw_chosen *s, const tw_field *f, tw_splice *x)
     return 0;
 }
 
-static int tw_splice_appended(const tw_field *f, tw_splice *x)
+static int tw_splice_appended(const tw_chosen *s, tw_splice *x)
 {
     for (Py_ssize_t index = 0, count = TW_TUPLE_SIZE(x->appended); index < count; index++)
-        TW_TRY(tw_write_value(f->element, TW_TUPLE_GET(x->appended, index), &x->w));
+        TW_TRY(tw_write_value(s->field->element, TW_TUPLE_GET(x->appended, index), &x->w));
     return 0;
 }
 
-static int tw_splice_element(const tw_chosen *s, tw_splice *x)
+static int tw_splice_element(const tw_field *f, tw_splice *x)
 {
-    return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
+    return f->chosen->column >= 0 ? tw_splice_leaf(f->chosen, f->element, x) : tw_splice_struct(f->element->child, x);
 }
 
 /* Write `count` array elements that are rows. Set `*end` to the end of the last element in the old message, if any. */
-static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
+static int tw_splice_rows(const tw_field *f, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
         int64_t from = *x->mark++, next;
@@ -123,31 +124,32 @@ static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64
             continue;
         }
         tw_next_row(x);
-        TW_TRY(tw_splice_element(s, x));
+        TW_TRY(tw_splice_element(f, x));
     }
     return 0;
 }
 
-static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, int64_t after, int64_t count)
+static int tw_splice_row_array(const tw_field *f, tw_splice *x, int64_t from, int64_t after, int64_t count)
 {
     int64_t more = TW_TUPLE_SIZE(x->appended), kept = more, end = after;
     for (int64_t index = 0; index < count; index++)
         kept += PyList_GetItem(x->changed, x->row + (Py_ssize_t)index) != x->drop;
     if (kept != (count < 0 ? 0 : count)) {
-        if (tw_copy_to(x, from) < 0 || tw_write_length(s->field->length, kept, &x->w) < 0)
+        if (tw_copy_to(x, from) < 0 || tw_write_length(f->length, kept, &x->w) < 0)
             return -1;
         x->copied = after;
     }
-    TW_TRY(tw_splice_rows(s, x, count, &end));
+    TW_TRY(tw_splice_rows(f, x, count, &end));
     if (more == 0)
         return 0;
-    return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
+    return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(f->chosen, x);
 }
 
 /* Write the new values of an array with `count` elements inside a row. Return -1 if a column's new value
  * isn't a tuple of `count` values. */
-static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
+static int tw_splice_lists(const tw_field *f, tw_splice *x, int64_t count)
 {
+    const tw_chosen *s = f->chosen;
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
     Py_ssize_t index;
     int failed = 0;
@@ -162,7 +164,7 @@ static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
             x->old[s->columns[index]] = PyList_GetItem(old[index], (Py_ssize_t)at);
             x->new[s->columns[index]] = TW_TUPLE_GET(new[index], (Py_ssize_t)at);
         }
-        failed = tw_splice_element(s, x) < 0;
+        failed = tw_splice_element(f, x) < 0;
     }
     for (index = 0; index < s->columns_count; index++) {
         x->old[s->columns[index]] = old[index];
@@ -171,76 +173,78 @@ static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
     return failed ? -1 : 0;
 }
 
-static int tw_splice_array(const tw_chosen *s, tw_splice *x)
+static int tw_splice_array(const tw_field *f, tw_splice *x)
 {
+    const tw_chosen *s = f->chosen;
     int64_t from = *x->mark++, after = *x->mark++, count = *x->mark++;
     if (s->is_row)
-        return tw_splice_row_array(s, x, from, after, count);
+        return tw_splice_row_array(f, x, from, after, count);
     if (count < 0)
         return tw_is_changed(s, x) ? -1 : 0;
     if (!s->has_row)
-        return tw_splice_lists(s, x, count);
+        return tw_splice_lists(f, x, count);
     for (; count > 0; count--)
-        TW_TRY(tw_splice_element(s, x));
+        TW_TRY(tw_splice_element(f, x));
     return 0;
 }
 
 /* Return whether the new row sets a field that was absent in the old message. */
-static int tw_is_set(const tw_chosen *s, const tw_splice *x)
+static int tw_is_set(const tw_field *f, const tw_splice *x)
 {
-    return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
+    return tw_is_leaf(f->chosen) ? tw_differs(f, x->new[f->chosen->column]) != 0 : tw_is_changed(f->chosen, x);
 }
 
 /* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if one must be added
  * to it. */
-static int tw_keep_section(const tw_choice *ch, tw_splice *x)
+static int tw_keep_section(const tw_struct *s, tw_splice *x)
 {
     tw_reader r;
     r.p = x->start + *x->mark++;
     r.end = x->start + x->size;
     for (int64_t left = tw_read_uvarint(&r); left > 0; left--) {
         int64_t tag = tw_read_uvarint(&r), size = tw_read_uvarint(&r);
-        for (Py_ssize_t index = 0; index < ch->tagged_count; index++)
-            if (ch->tagged[index].field->tag == tag)
-                return -1;
+        const tw_field *f = tw_find_tag(s, tag);
+        if (f != NULL && f->chosen != NULL)
+            return -1;
         r.p += size;
     }
-    for (Py_ssize_t index = 0; index < ch->tagged_count; index++)
-        if (tw_is_set(ch->tagged + index, x))
+    for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++)
+        if (f->chosen != NULL && tw_is_set(f, x))
             return -1;
     return 0;
 }
 
 /* Return -1 if a row sets a field that this version does not have, unless the field is ignorable. */
-static int tw_reject_new_missing(const tw_choice *ch, tw_splice *x)
+static int tw_reject_new_missing(const tw_struct *s, tw_splice *x)
 {
-    for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)
-        if (!(s->field->ignorable && s->column >= 0 && !s->each) && tw_is_set(s, x))
+    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
+        if (f->chosen != NULL && !(f->ignorable && tw_is_leaf(f->chosen)) && tw_is_set(f, x))
             return -1;
     return 0;
 }
 
-static int tw_splice_field(const tw_chosen *s, tw_splice *x)
+static int tw_splice_field(const tw_field *f, tw_splice *x)
 {
-    if (s->each)
-        return tw_splice_array(s, x);
-    if (s->inside == NULL)
-        return tw_splice_leaf(s, s->field, x);
+    if (f->chosen->each)
+        return tw_splice_array(f, x);
+    if (tw_is_leaf(f->chosen))
+        return tw_splice_leaf(f->chosen, f, x);
     if (*x->mark++)
-        return tw_splice_struct(s->inside, x);
-    return tw_is_changed(s, x) ? -1 : 0;
+        return tw_splice_struct(f->child, x);
+    return tw_is_changed(f->chosen, x) ? -1 : 0;
 }
 
-static int tw_splice_struct(const tw_choice *ch, tw_splice *x)
+static int tw_splice_struct(const tw_struct *s, tw_splice *x)
 {
-    TW_TRY(tw_reject_new_missing(ch, x));
-    for (Py_ssize_t index = 0; index < ch->items_count; index++)
-        if (ch->chosen[index] != NULL && tw_splice_field(ch->chosen[index], x) < 0)
+    if (s->has_chosen_missing && tw_reject_new_missing(s, x) < 0)
+        return -1;
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++)
+        if (f->chosen != NULL && tw_splice_field(f, x) < 0)
             return -1;
-    return ch->plan->section == TW_TAGGED_SECTION && ch->tagged_count ? tw_keep_section(ch, x) : 0;
+    return s->has_chosen_tags ? tw_keep_section(s, x) : 0;
 }
 
-static TW_MAYBE_UNUSED int tw_splice_message(const tw_choice *root, tw_splice *x, int whole)
+static TW_MAYBE_UNUSED int tw_splice_message(const tw_struct *root, tw_splice *x, int whole)
 {
     x->mark = x->marks;
     x->row = 0;

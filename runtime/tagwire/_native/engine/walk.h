@@ -1,4 +1,5 @@
-/* Read through a message without creating objects, to find the position of an error or to record a trace (spans.h).
+/* Read through a message without creating objects, to find the position of an error, to record a trace (spans.h), or to
+ * collect selected fields (collect.h).
  *
  * decode.h does not track positions, so that it is fast for valid messages. The functions here record the error's
  * position and path, and the remaining limits. The layout interpreter continues at that position and raises the error
@@ -9,7 +10,7 @@
 #ifndef TAGWIRE_WALK_H
 #define TAGWIRE_WALK_H
 
-#include "engine/decode.h"
+#include "engine/collect.h"
 #include "engine/spans.h"
 
 /* Where the layout interpreter must continue to raise the error. tagwire.interpreter.error_positions uses these names.
@@ -35,9 +36,11 @@ typedef struct {
     int64_t last, size;
     PyObject *path, *open; /* lists, innermost first. `path`: field names and indexes that lead to the error; `open`:
                             * row numbers of the spans that contain the error */
+    tw_collect *c;         /* receives the selected fields; NULL unless the plan is that of a selection */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
+static int tw_collect_field(const tw_field *f, tw_walk *w);
 
 /* Record an error at `from`. Discard span number `span` and all spans after it. Return -1. */
 static TW_RARE int tw_reject(tw_walk *w, int stage, const uint8_t *from, int64_t span)
@@ -98,7 +101,7 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     tw_note_span(&w->spans, span, size);
     w->has_known_tags = 1;
     r->end = r->p + size;
-    if (tw_walk_value(f, w, TW_VALUE_OF_TAG, 0) < 0)
+    if ((f->chosen != NULL ? tw_collect_field(f, w) : tw_walk_value(f, w, TW_VALUE_OF_TAG, 0)) < 0)
         return tw_in_span(w, span), tw_in_field(w, f);
     if (r->p != r->end) {
         w->last = f->tag;
@@ -110,20 +113,13 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     return tw_close_span(&w->spans, span, size, r->p);
 }
 
-/* Read through the value of a tagged field. The caller has read the tag and the size. The field's entry begins at
- * `entry`, and `last` is the tag of the previous entry. */
-static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
-{
-    const tw_field *f = tw_find_tag(s, tag);
-    return f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry);
-}
-
-/* Read through all entries of a tag section or an optional buffer (KIP-482 draft). Return the number of entries, or -1
- * for an error. */
-static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
+/* Read through all entries of a tag section or an optional buffer (KIP-482 draft). Set bit N of `*seen` for known tag
+ * number N. Return the number of entries, or -1 for an error. */
+static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left, uint64_t *seen)
 {
     int64_t tag = -1, size;
     for (int64_t count = 0;; count++) {
+        const tw_field *f;
         const uint8_t *entry = w->r.p;
         int64_t last = tag;
         int more = tw_next_entry(s, &w->r, &left, &tag, &size);
@@ -131,7 +127,10 @@ static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
             return count;
         if (more < 0)
             return tw_reject_entry(w, entry, last);
-        TW_TRY(tw_walk_tag(s, w, tag, size, entry, last));
+        f = tw_find_tag(s, tag);
+        if (f != NULL)
+            *seen |= (uint64_t)1 << (f - s->tagged);
+        TW_TRY(f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry));
     }
 }
 
@@ -140,10 +139,13 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
     const uint8_t *start = w->r.p;
     int is_buffer = s->section == TW_OPTIONAL_BUFFER;
     int64_t count, span;
-    if (!is_buffer && w->spans.rows == NULL && start < w->r.end && *start == 0) {
+    uint64_t seen = 0;
+    if (!is_buffer && w->spans.rows == NULL && start < w->r.end && *start == 0 && !s->has_chosen_tags) {
         w->r.p++;
         return 0;
     }
+    if (s->has_chosen_tags)
+        TW_TRY(tw_note_position(w->c, &w->r));
     span = tw_open_span(&w->spans, is_buffer ? TW_SPAN_BUFFER : TW_SPAN_SECTION, 0, start);
     if (span < 0)
         return -1;
@@ -152,7 +154,9 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
         return tw_reject(w, TW_AT_SECTION, start, span);
     if (!is_buffer)
         tw_note_span(&w->spans, span, count);
-    count = tw_walk_entries(s, w, count);
+    count = tw_walk_entries(s, w, count, &seen);
+    if (count >= 0 && s->has_chosen_tags)
+        TW_TRY(tw_fill_holes(s->tagged, s->tagged_count, seen, w->c));
     return count < 0 ? tw_in_span(w, span) : tw_close_span(&w->spans, span, count, w->r.p);
 }
 
@@ -193,10 +197,8 @@ static inline int tw_pass(const tw_field *f, tw_reader *r)
     return 1;
 }
 
-static int tw_walk_fields(const tw_struct *s, tw_walk *w)
+static int tw_walk_items(const tw_struct *s, tw_walk *w)
 {
-    if (s->section == TW_OPTIONAL_BUFFER && tw_walk_section(s, w) < 0)
-        return -1;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         if (w->spans.rows == NULL) {
             int passed = tw_pass(f, &w->r);
@@ -208,6 +210,35 @@ static int tw_walk_fields(const tw_struct *s, tw_walk *w)
         if (TW_UNLIKELY(tw_walk_value(f, w, TW_FIELD, 0) < 0))
             return tw_in_field(w, f);
     }
+    return 0;
+}
+
+static int tw_collect_field(const tw_field *f, tw_walk *w)
+{
+    if (tw_is_leaf(f->chosen))
+        return tw_collect_leaf(f->chosen->column, f, w->c, &w->r);
+    return tw_walk_value(f, w, TW_FIELD, 0);
+}
+
+static TW_NOINLINE int tw_collect_items(const tw_struct *s, tw_walk *w)
+{
+    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+        int passed;
+        if (f->chosen != NULL)
+            TW_TRY(tw_collect_field(f, w));
+        else if ((passed = tw_pass(f, &w->r)) != 0)
+            f += passed - 1;
+        else
+            TW_TRY(tw_walk_value(f, w, TW_FIELD, 0));
+    }
+    return s->has_chosen_missing ? tw_fill_holes(s->missing, s->missing_count, 0, w->c) : 0;
+}
+
+static int tw_walk_fields(const tw_struct *s, tw_walk *w)
+{
+    if (s->section == TW_OPTIONAL_BUFFER && tw_walk_section(s, w) < 0)
+        return -1;
+    TW_TRY(TW_UNLIKELY(s->has_chosen) ? tw_collect_items(s, w) : tw_walk_items(s, w));
     return s->section == TW_TAGGED_SECTION ? tw_walk_section(s, w) : 0;
 }
 
@@ -229,8 +260,10 @@ static int tw_walk_nested(const tw_field *f, tw_walk *w, int64_t span)
     int present = tw_is_present(f, &w->r);
     if (present < 0 || (present && w->depth < 1))
         return tw_reject(w, TW_AT_VALUE, start, span);
+    if (f->chosen != NULL && tw_note(w->c, present) < 0)
+        return -1;
     if (!present)
-        return tw_close_span(&w->spans, span, TW_SPAN_NULL, w->r.p);
+        return f->chosen != NULL ? tw_put_nulls(f->chosen, w->c) : tw_close_span(&w->spans, span, TW_SPAN_NULL, w->r.p);
     tw_note_span(&w->spans, span, 1);
     w->depth--;
     if (tw_walk_struct(f->child, w) < 0)
@@ -271,6 +304,62 @@ static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
     return 0;
 }
 
+static inline int tw_collect_element(const tw_field *f, tw_walk *w)
+{
+    if (f->chosen->column >= 0)
+        return tw_collect_leaf(f->chosen->column, f->element, w->c, &w->r);
+    return tw_walk_struct(f->element->child, w);
+}
+
+/* Read an array element that becomes a row. For a rewrite, also record where the element and its marks end, so that
+ * splice.h can skip the row. */
+static int tw_collect_row(const tw_field *f, tw_walk *w)
+{
+    tw_collect *c = w->c;
+    Py_ssize_t end;
+    if (tw_begin_row(c) < 0 || tw_note_position(c, &w->r) < 0)
+        return -1;
+    end = c->marks_count;
+    if (tw_note(c, 0) < 0 || tw_note(c, 0) < 0 || tw_collect_element(f, w) < 0)
+        return -1;
+    if (c->marking) {
+        c->marks[end] = w->r.p - w->r.start;
+        c->marks[end + 1] = c->marks_count;
+    }
+    return 0;
+}
+
+/* Read an array inside a row. For each selected column in the array, the row gets a list with one value per element. */
+static int tw_collect_lists(const tw_field *f, tw_walk *w, int64_t count)
+{
+    const tw_chosen *s = f->chosen;
+    PyObject *around[TW_MOST_COLUMNS];
+    for (Py_ssize_t index = 0; index < s->columns_count; index++) {
+        int column = s->columns[index];
+        PyObject *list = PyList_New(0);
+        around[index] = w->c->lists[column];
+        TW_TRY(tw_put_cell(w->c, column, list));
+        w->c->lists[column] = list; /* borrowed: the row or the enclosing list owns this list */
+    }
+    for (; count > 0; count--)
+        TW_TRY(tw_collect_element(f, w));
+    for (Py_ssize_t index = 0; index < s->columns_count; index++)
+        w->c->lists[s->columns[index]] = around[index];
+    return 0;
+}
+
+static int tw_collect_elements(const tw_field *f, tw_walk *w, int64_t count)
+{
+    int is_row = f->chosen->is_row;
+    if (w->c->row != NULL)
+        return tw_collect_lists(f, w, count);
+    for (; count > 0; count--)
+        TW_TRY(is_row ? tw_collect_row(f, w) : tw_collect_element(f, w));
+    if (is_row)
+        w->c->row = NULL;
+    return 0;
+}
+
 static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 {
     tw_reader *r = &w->r;
@@ -279,13 +368,15 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
     if (f->length == TW_NO_LENGTH)
         return tw_walk_to_end(f, w, span);
     count = tw_read_length(r, f->length);
+    if (f->chosen != NULL && tw_note_array(w->c, start, r, count) < 0)
+        return -1;
     if (count == TW_NULL && f->nullable)
-        return tw_close_span(&w->spans, span, TW_SPAN_NULL, r->p);
+        return f->chosen != NULL ? tw_put_nulls(f->chosen, w->c) : tw_close_span(&w->spans, span, TW_SPAN_NULL, r->p);
     if (count < 0 || count * f->element->minimum > r->end - r->p || r->elements < count)
         return tw_reject(w, TW_AT_VALUE, start, span);
     r->elements -= count;
     tw_note_span(&w->spans, span, count);
-    if (tw_walk_elements(f->element, w, count) < 0)
+    if ((f->chosen != NULL ? tw_collect_elements(f, w, count) : tw_walk_elements(f->element, w, count)) < 0)
         return tw_in_span(w, span);
     return tw_close_span(&w->spans, span, count, r->p);
 }
@@ -351,6 +442,14 @@ static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, in
         return tw_in_span(w, span);
     tw_close_span(&w->spans, span, 1, w->r.p);
     return whole && w->r.p != w->r.end ? tw_reject(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
+}
+
+/* Read the selected rows of the message from r.p to r.end. If `whole` is set, the entire message is one row. */
+static TW_MAYBE_UNUSED int tw_collect_message(const tw_struct *root, tw_walk *w, int whole)
+{
+    int failed = (whole && tw_begin_row(w->c) < 0) || tw_walk_struct(root, w) < 0;
+    tw_remember_numbers(&w->r, NULL, NULL);
+    return failed || w->r.p != w->r.end ? -1 : 0;
 }
 
 #endif

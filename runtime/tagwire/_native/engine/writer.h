@@ -147,7 +147,7 @@ static inline int tw_write_length(int code, int64_t n, tw_writer *w)
     return 0;
 }
 
-/* Write the length that means null. Fields with TW_LENGTH_UVARINT or TW_NO_LENGTH have none, so they aren't nullable. */
+/* Write the length that means null. TW_LENGTH_UVARINT and TW_NO_LENGTH have none, so such fields aren't nullable. */
 static inline int tw_write_null(const tw_field *f, tw_writer *w)
 {
     return f->nullable ? tw_write_length(f->length, TW_NULL, w) : -1;
