@@ -72,14 +72,30 @@ class Entry(NamedTuple):
         return object_text({"type": dumped(self.name), "version": version, "key": key, "value": value})
 
 
-def entry_at(record: Record, log: str, registry: "Registry", batch: LogBatch, limits: Limits = DEFAULT_LIMITS) -> Entry:
+def decode_entry(
+    record: Record, log: str, registry: "Registry", *, is_control: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Entry:
     """Decode a record of an internal topic strictly. `log` is one of the values of `INTERNAL_TOPICS`.
 
-    Raises a LogError for `batch`, which has the record, if the record is invalid or has an unknown version.
+    Raises UnsupportedVersionError for an unknown version, and DecodeError for invalid bytes. The error's offset is
+    relative to the start of the key or, for an error in the value, to the start of the value.
     """
+    if is_control:
+        return _marker(control_record(record, registry))
+    if log not in _KEYED:
+        frame = registry.decode_record(record.value, log, limits=limits)
+        return Entry(frame.message.NAME, None, frame.message, frame.version)
+    if record.key is None:
+        raise unreadable("record", None, "key", 0, "a null key", "a key that identifies the type of record")
+    key = registry.decode_record(record.key, log, limits=limits).message
+    frame = registry.decode_record(record.value, log, key, limits=limits)
+    return Entry(key.NAME.removesuffix("Key"), key, frame.message, frame.version)
+
+
+def entry_at(record: Record, log: str, registry: "Registry", batch: LogBatch, limits: Limits = DEFAULT_LIMITS) -> Entry:
+    """Decode a record of `batch` as in `decode_entry`, but raise all errors as LogErrors for this batch."""
     try:
-        is_marker = batch.is_control
-        return _marker(control_record(record, registry)) if is_marker else _decoded(record, log, registry, limits)
+        return decode_entry(record, log, registry, is_control=batch.is_control, limits=limits)
     except DecodeError as error:
         name, version, path = error.message_name, error.version, error.path
         found, expected = f"{error.found} at byte {error.offset}", error.expected
@@ -96,17 +112,6 @@ def entry_at(record: Record, log: str, registry: "Registry", batch: LogBatch, li
         version=version,
         path=path,
     )
-
-
-def _decoded(record: Record, log: str, registry: "Registry", limits: Limits) -> Entry:
-    if log not in _KEYED:
-        frame = registry.decode_record(record.value, log, limits=limits)
-        return Entry(frame.message.NAME, None, frame.message, frame.version)
-    if record.key is None:
-        raise unreadable("record", None, "key", 0, "a null key", "a key that identifies the type of record")
-    key = registry.decode_record(record.key, log, limits=limits).message
-    frame = registry.decode_record(record.value, log, key, limits=limits)
-    return Entry(key.NAME.removesuffix("Key"), key, frame.message, frame.version)
 
 
 def _marker(marker: ControlRecord) -> Entry:
