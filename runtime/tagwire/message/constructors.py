@@ -9,6 +9,7 @@ from functools import partial
 
 from tagwire.layout.structs import DEFAULT_STRUCT
 from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.uuids import DEFAULT_UUID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """Return the default of a constructor parameter. Only the native engine calls this function."""
-    return row.default
+    """Return the default of a constructor parameter. Callers can pass the placeholders for structs and UUIDs, too."""
+    return DEFAULT_UUID if row.type == "uuid" and not row.required and row.default is not None else row.default
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
     """Return a function that converts a constructor argument to a field value, or None if it is stored unchanged."""
     if row.type.startswith("[]"):
         return partial(_elements, row.name, nullable=_may_be_none(row))
-    if row.default is DEFAULT_STRUCT:
-        return lambda value: row.fresh_value() if value is DEFAULT_STRUCT else value
-    return None
+    default = parameter_default(row)
+    is_placeholder = default is DEFAULT_STRUCT or default is DEFAULT_UUID
+    return (lambda value: row.fresh_value() if value is default else value) if is_placeholder else None
 
 
 def _elements(name: str, value: Any, *, nullable: bool) -> Any:
@@ -53,7 +54,8 @@ def _may_be_none(row: FieldRow) -> bool:
 
 def constructor_of(cls: type[Struct]) -> Any:
     """Compile the `__init__` of a class that declares fields."""
-    scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_check_iterable": _check_iterable}
+    scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_DEFAULT_UUID": DEFAULT_UUID}
+    scope["_check_iterable"] = _check_iterable
     defaults: dict[str, Any] = {}
     parameters, lines = ["self"], []
     rows = [row for row in cls.FIELDS if not row.is_computed]
@@ -63,7 +65,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         parameters.append(row.name if row.required else f"{row.name}=None")
         lines.append(f"    self.{row.name} = {_stored(row, scope)}\n")
         if not row.required:
-            defaults[row.name] = row.default
+            defaults[row.name] = parameter_default(row)
     if cls.HAS_TAGS:
         parameters.append("unknown_tags=None")
         lines.append("    self.unknown_tags = unknown_tags\n")
@@ -104,6 +106,9 @@ def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
     if row.default is DEFAULT_STRUCT and not row.required:
         scope[f"_new_{name}"] = row.struct
         return f"_new_{name}() if {name} is _DEFAULT_STRUCT else {name}"
+    if parameter_default(row) is DEFAULT_UUID:
+        scope[f"_default_{name}"] = row.default
+        return f"_default_{name} if {name} is _DEFAULT_UUID else {name}"
     return name
 
 

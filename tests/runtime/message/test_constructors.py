@@ -14,12 +14,18 @@ from native_engine import native
 
 from tagwire import Struct
 from tagwire.message import binding, data_class, field
+from tagwire.wire import DEFAULT_UUID
 from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
 Partition: Any = MetadataResponsePartition  # typed as Any, because tests pass wrong arguments
 Topic: Any = MetadataResponseTopic
+
+
+def test_the_placeholder_of_uuids_means_the_default() -> None:
+    assert Topic(topic_id=DEFAULT_UUID) == Topic() == Topic().replace(topic_id=DEFAULT_UUID)
+    assert Topic(topic_id=DEFAULT_UUID).topic_id == UUID(int=0)
 
 
 def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
