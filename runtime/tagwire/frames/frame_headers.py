@@ -60,7 +60,7 @@ class Frame(Generic[M, H]):
 
 
 def made_header(message: Message, version: int, cls: type[Message], ids: dict[str, Any]) -> Message:
-    """Return a header of class `cls` for a message, with those of the `ids` that the class has a field for."""
+    """Return a header of class `cls` for a message. IDs for which the class has no field are left out."""
     fields = _api_of(message, version)
     for name, value in ids.items():
         if name in attributes_of(cls):
@@ -145,7 +145,7 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
 
 
 def completed_header(message: Message, version: int, cls: type[Message], header: Any, ids: dict[str, Any]) -> Message:
-    """Return `header` with those of the `ids` set that aren't None. If a request header has no API, add the message's.
+    """Return `header` with the IDs that aren't None. If a request header does not name an API, add the message's API.
 
     Raises EncodeError if `header` is not of class `cls`, if it already has another value, or if the class has no field
     for an ID.

@@ -242,7 +242,7 @@ _INDEX_RULES: Final[dict[str, Callable[[Any, int], _IndexRule]]] = {
     "timeindex": lambda path, base: _TimeIndexRule(TimeIndex(path, base)),
     "txnindex": lambda path, base: _TransactionIndexRule(path, list(positioned_transactions(path))),
 }
-"""Maps kinds of index files to functions that read an index and return its rule. Raise LogError or LogPathError."""
+"""Maps kinds of index files to functions that read an index and return its rule, or raise LogError or LogPathError."""
 
 
 def _index_rules(segment: Segment) -> dict[str, _IndexRule]:
