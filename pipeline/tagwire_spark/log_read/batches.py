@@ -190,7 +190,7 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
 
 
 def _offset_index(split: Split, query: LogQuery) -> AbstractContextManager[IndexLookup | None]:
-    """Open the split's offset index. Yield None if there is no index. Raises LogPathError if it can't be opened."""
+    """Open the split's offset index, or yield None if there is none. Raises LogPathError if it can't be opened."""
     if is_remote(split.file):
         remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
         return nullcontext(remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None)

@@ -36,7 +36,7 @@ typedef struct {
     int64_t last, size;
     PyObject *path, *open; /* lists, innermost first. `path`: field names and indexes that lead to the error; `open`:
                             * row numbers of the spans that contain the error */
-    tw_collect *c;         /* receives the selected fields; NULL unless the plan is that of a selection */
+    tw_collect *c;         /* receives the selected fields; NULL if the plan is not for a selection */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
