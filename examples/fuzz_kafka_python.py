@@ -30,8 +30,8 @@ DECODERS: dict[int, Any] = import_module("kafka.protocol.api_header").ResponseCl
 CAUGHT = (ValueError, struct.error)
 """Errors that kafka.protocol.parser converts to KafkaProtocolError. All others end the client's connection thread."""
 
-_DETAILS = re.compile(r"\d+ ?|: .*|s\b")
-"""Matches the parts of an error message that differ between errors of the same kind."""
+_DETAILS = re.compile(r"\d+ ?|: .*|(?<=byte)s\b")
+"""Matches the parts of an error message that differ between errors of the same kind: numbers, plurals and values."""
 
 
 def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, str]:

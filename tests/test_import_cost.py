@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from native_engine import in_use
 
 import tagwire
 import tagwire_messages
@@ -90,7 +91,7 @@ def test_an_engine_comes_with_the_first_object() -> None:
     assert "tagwire._engine" not in modules
 
 
-@pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+@in_use
 def test_the_native_engine_needs_no_serializers() -> None:
     modules = loaded(CLASS, f"message = cls(throttle_time_ms=3); {THERE_AND_BACK}")
     assert "tagwire._engine" in modules
@@ -99,7 +100,7 @@ def test_the_native_engine_needs_no_serializers() -> None:
     assert not modules & INTERPRETER
 
 
-@pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+@in_use
 def test_json_text_needs_no_interpreter() -> None:
     json_text = "text = message.to_json_text(4); assert cls.from_json_text(text, 4) == message"
     modules = loaded(MESSAGE, json_text)
@@ -123,7 +124,7 @@ def test_interpreter_is_imported_with_the_first_error() -> None:
     assert not modules & (SLOW - {"typing"})
 
 
-@pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+@in_use
 def test_scans_of_logs_need_no_interpreter() -> None:
     modules = loaded(
         "", "import tagwire.log.verify; list(tagwire.log.verify.pieces(tagwire.log.verify.Scan('f', b'')))"

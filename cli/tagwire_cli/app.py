@@ -3,6 +3,7 @@
 To add a command, write its module, and add the command to the tables in `tagwire_cli.command_table`.
 """
 
+import errno
 import os
 import re
 import sys
@@ -44,6 +45,8 @@ _OTHER_TOOLS: Final = {
 
 Most of these options belong to kcat or to Kafka's own tools.
 """
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of writes. Without a file name, they are about standard output: errors of other files have the name."""
 _COMMAND_OPTIONS: Final = ("--package", "--json", "--jsonl", "--hex", "--capture", "--check", "--diff")
 """Options of several commands that users may write before the command by mistake."""
 _CLIENT: Final = r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*"
@@ -129,6 +132,8 @@ class _Commands(CommandTable):
             reason = error.strerror or error
             if isinstance(error, FileNotFoundError) and error.filename is None:
                 reason = "the current directory does not exist any more; change to another one, or use -C DIR"
+            if error.filename is None and error.errno in _FULL:
+                reason = f"standard output can't be written: {reason}"
             say_error(reason if error.filename is None else f"{error.filename}: {reason}")
             sys.exit(1)
 

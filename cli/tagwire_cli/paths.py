@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -58,9 +59,11 @@ class UnreadableFileError(TagwireError):
         if is_directory and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
             return cls(f"{path} is a directory; give a file")
         try:
-            os.stat(path)  # noqa: PTH116
+            mode = os.stat(path).st_mode  # noqa: PTH116
         except (OSError, ValueError) as found:
             return cls(f"{path} can't be read: {getattr(found, 'strerror', None) or found}")
+        if error is None and not (is_directory or stat.S_ISREG(mode)) and os.access(path, os.R_OK):
+            return cls(f"{path} is neither a file nor a directory")
         if wants_folder and not is_directory:
             return cls(f"{path} is a file; give a directory")
         return cls(f"{path} can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")

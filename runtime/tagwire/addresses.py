@@ -9,6 +9,8 @@ from tagwire.text_format import shown, whole_number
 
 LOOPBACK: Final = "127.0.0.1"
 _PORTS: Final = range(1 << 16)
+_NOT_IN_HOSTS: Final = frozenset("\0/,@ ")
+"""Sockets reject hosts with a NUL. The other characters occur in URLs and in lists of addresses."""
 
 
 class AddressError(TagwireError, ValueError):
@@ -45,21 +47,24 @@ class Address(NamedTuple):
 def is_host(name: str) -> bool:
     """Return whether a string can be the name or address of a host. For others, Python's sockets raise ValueErrors."""
     try:
-        return "\0" not in name and bool(name.encode("idna"))
+        return _NOT_IN_HOSTS.isdisjoint(name) and bool(name.encode("idna"))
     except UnicodeError:  # a part between two dots is empty or too long
         return False
 
 
-def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:
+def check_listening(host: str, port: int, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:
     """Raise `error` if other machines can reach a server on this host address, unless `allow_remote` is set.
 
-    Also raises `error` if the string is not a host. An empty string means all addresses of this machine.
+    Also raises `error` if the string is not a host, or if the number is not a port. An empty string means all addresses
+    of this machine.
     """
     from contextlib import suppress
     from ipaddress import ip_address
 
     if host and not is_host(host):
         raise error(f"expected the name or IP address of a host, got {shown(host)}")
+    if port not in _PORTS:
+        raise error(f"expected a port from 0 to 65535, got {shown(port)}")
     is_loopback = host == "localhost"
     with suppress(ValueError):
         is_loopback = is_loopback or ip_address(host).is_loopback

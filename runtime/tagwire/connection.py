@@ -101,6 +101,7 @@ class _Side:
     """
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
+        negotiation.check_registry(registry)
         self.registry = registry
         self.limits = limits
         self.error: UnusableConnectionError | None = None
@@ -185,8 +186,8 @@ class Connection(_Side):
 
         The default version is the highest that both sides support and that can represent the whole request. Before the
         peer has announced its versions, only stable versions are used. Raises NoCommonVersionError or
-        LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
-        after an unreadable frame.
+        LossyVersionsError if there is no such version, EncodeError if `version` is given and a value is invalid, and
+        UnusableConnectionError after an unreadable frame.
         """
         self.check()
         if version is None:
@@ -327,7 +328,9 @@ class Connection(_Side):
     def _read(self, frame: bytes, offset: int) -> Answer:
         request = next(iter(self._pairing.candidates(None, frame)), None)
         if request is None:
-            raise UnusableConnectionError("received a response, but no request is waiting for one")
+            _, number = self._pairing.key(None, frame, is_request=False)
+            which = "" if number is None else f" with correlation ID {number}"
+            raise UnusableConnectionError(f"received a response{which}, but no request is waiting for it")
         cls: type[Message] = type(request.message)
         if cls.API_KEY is None:
             raise UnusableConnectionError(f"the response to {cls.NAME} can't be decoded: {cls.NAME} has no API key")

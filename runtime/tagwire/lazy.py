@@ -44,6 +44,7 @@ class FrozenData:
     `==` compares the attributes, and `repr` shows those that differ from their defaults.
     """
 
+    __match_args__: ClassVar[tuple[str, ...]]
     _positional: ClassVar[tuple[str, ...]]
     _names: ClassVar[dict[str, None]]
     """The names of all attributes, as the keys of a dict, because these are ordered."""
@@ -52,7 +53,7 @@ class FrozenData:
     def __init_subclass__(cls) -> None:
         names = [name for name, type in cls.__annotations__.items() if not type.startswith("ClassVar")]
         first_named = names.index("_") if "_" in names else len(names)
-        cls._positional = tuple(names[:first_named])
+        cls._positional = cls.__match_args__ = tuple(names[:first_named])  # type: ignore[misc]
         cls._names = dict.fromkeys((*cls._positional, *names[first_named + 1 :]))
         cls._required = frozenset(cls._names.keys() - vars(cls).keys())
 
@@ -61,7 +62,7 @@ class FrozenData:
         if len(arguments) > len(self._positional) or not self._required <= values.keys() <= self._names.keys():
             found = f"{len(arguments)} positional arguments, and {', '.join(named) or 'none'} by keyword"
             raise TypeError(f"{type(self).__name__}({', '.join(self._names)}) got {found}")
-        self.__dict__ = values  # without defaults, which are attributes of the class
+        self.__dict__.update(values)  # without defaults, which are attributes of the class
         self.__post_init__()
 
     def __post_init__(self) -> None:

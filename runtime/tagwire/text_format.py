@@ -48,7 +48,8 @@ def shown(value: object) -> str:
         except ValueError:
             return "a released memoryview"
     if isinstance(value, tuple | list):
-        return "()" if not value else f"a {type(value).__name__} of {len(value)}"
+        empty = "[]" if isinstance(value, list) else "()"
+        return f"a {type(value).__name__} of {len(value)}" if value else empty
     if isinstance(value, UUID):
         return str(value)
     name = type(value).__name__

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from tagwire.errors import VersionsError
+from tagwire.lazy import FrozenData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Final
 
 __all__ = ["HIGHEST", "NONE", "StructVersions", "Versions"]
@@ -127,17 +128,14 @@ def _is_number(text: str) -> bool:
 NONE: Final = Versions(0, -1)
 
 
-class StructVersions:
+class StructVersions(FrozenData):
     """Maps the versions of a message (or outer struct) to the versions of a shared struct that it contains.
 
     `ranges` are pairs such as (0-2, 0), (3-5, 1), (6+, 2): versions 0 to 2 of the message use version 0 of the struct.
     The ranges and the struct's versions ascend. There are no gaps between the ranges, and the last range has no end.
     """
 
-    __slots__ = ("ranges",)
-
-    def __init__(self, ranges: Iterable[tuple[Versions, int]]) -> None:
-        self.ranges = tuple(ranges)
+    ranges: tuple[tuple[Versions, int], ...] = ()
 
     @property
     def versions(self) -> Versions:
@@ -166,13 +164,4 @@ class StructVersions:
             if found and found[-1][1] == used and found[-1][0].highest + 1 == versions.lowest:
                 versions = Versions(found.pop()[0].lowest, versions.highest)
             found.append((versions, used))
-        return StructVersions(found)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StructVersions) and self.ranges == other.ranges
-
-    def __hash__(self) -> int:
-        return hash(self.ranges)
-
-    def __repr__(self) -> str:
-        return f"StructVersions({self.ranges!r})"
+        return StructVersions(tuple(found))

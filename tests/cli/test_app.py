@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 from command import rejected, tagwire_result
 from command_paths import GROUPS
+from native_engine import in_use
 
-from tagwire import engine
 from tagwire.records import Record, build
 from tagwire_cli.app import app
 from tagwire_cli.command_table import SECTIONS
@@ -59,7 +59,7 @@ def test_help_loads_nothing_slow(words: list[str]) -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+@in_use
 @pytest.mark.parametrize(
     ("words", "unneeded"),
     [
@@ -78,7 +78,7 @@ def test_commands_load_only_what_they_need(words: list[str], unneeded: set[str],
     assert not loaded & {"click.shell_completion", *unneeded}
 
 
-@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+@in_use
 def test_settings_load_only_what_they_need(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\n")
     loaded = loaded_by(["decode", "LeaveGroupRequest", "0"], tmp_path)

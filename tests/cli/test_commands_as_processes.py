@@ -128,6 +128,7 @@ def test_tables_with_characters_that_the_terminal_can_not_encode(tmp_path: Path,
         assert f"/é{kept}\\udcff-0/" in text
 
 
+FULL = "tagwire: standard output can't be written: No space left on device\n"
 SETTINGS = """\
 [[tool.tagwire.sets]]
 specs = "specs"
@@ -200,7 +201,7 @@ def test_a_closed_pipe_has_the_status_of_other_programs(words: str) -> None:
 @pytest.mark.parametrize("words", ["messages", "--help", "--version"])
 def test_standard_output_that_is_closed_or_full(words: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    for redirection, code, err in ((">&-", 0, ""), (">/dev/full", 1, "tagwire: No space left on device\n")):
+    for redirection, code, err in ((">&-", 0, ""), (">/dev/full", 1, FULL)):
         script = f"{sys.executable} -m tagwire_cli {words} {redirection}"
         if redirection != ">/dev/full" or Path("/dev/full").exists():
             done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, env=environment)

@@ -126,8 +126,9 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
         expected["next"] = "DONE"
     assert message.to_json(version, style=style) == expected
     assert json.loads(message.to_json_text(version, style=style)) == expected
-    root = cls.serializer(version).layout().root
-    assert _Writer(style == "lossless").struct(root, message) == expected, "without the native engine"
+    assert (
+        _Writer(is_lossless=style == "lossless").struct(cls, message, version) == expected
+    ), "without the native engine"
     numbers = {"id": 7, "state": 1, "kind": 6, "past": [-1, 9], "kinds": [60000], "next": 2}
     numbers = {key: value for key, value in numbers.items() if key in expected}
     for given_json in (expected, numbers):

@@ -3,7 +3,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from tagwire_generator.project.settings import load
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.imports import SharedStructs
 from tagwire_generator.reading.spec import read_spec
+from tagwire_workbench.mocking.values import RequestPath
 
 
 @pytest.fixture(scope="module")
@@ -131,12 +132,15 @@ def test_columns_have_the_fields_of_all_versions(shapes: Any) -> None:
     assert pa.array(arrow.encode_column(decoded, shapes.PlaceRequest, 3)).to_pylist() == rows
 
 
-def test_selection_goes_into_shared_structs(shapes: Any) -> None:
+def test_selections_and_mock_scripts_go_into_shared_structs(shapes: Any) -> None:
     at = tagwire.select(shapes.PlaceRequest, "at.x", "at.label")
     assert at.read(bytes.fromhex(REQUEST_BYTES[0]), 0) == [(1, "")]
     assert at.read(bytes.fromhex(REQUEST_BYTES[3]), 3) == [(1, "hi")]
     chosen = tagwire.select(shapes.PlaceResponse, "edge.style.width", "points")
     assert chosen.holder_versions(3) == (1, 3) and chosen.holder_versions(0) == (None, 0)
+    received: Any = SimpleNamespace(message=request(shapes, 2), version=2)
+    path = RequestPath("at", shapes.PlaceRequest, shapes.PlaceRequest)
+    assert path.json(received) == {"x": 1, "y": -2, "label": "hi"}, "no z, which version 2 of Point has"
 
 
 @pytest.mark.parametrize("version", range(4))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import tagwire_messages as messages
 from tagwire.connection import Answer, Connection, RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError
+from tagwire.testing.peer import MockPeer
 from tagwire.versions import Versions
 from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.produce_request import TopicProduceData
@@ -111,8 +112,14 @@ def duplicate(client: Connection, server: ServerConnection) -> bytes:
     return answers(server, server.receive(client.send(METADATA))) * 2
 
 
+@pytest.mark.parametrize("make", [Connection, ServerConnection, MockPeer])
+def test_a_package_is_not_a_registry(make: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected the registry of a .* package, got <module.*; pass its attribute"):
+        make(messages)
+
+
 BAD: dict[str, Callable[[Connection, ServerConnection], bytes]] = {
-    "received a response, but no request is waiting for one": duplicate,
+    "received a response with correlation ID 1, but no request is waiting for it": duplicate,
     "found size -1": lambda client, server: b"\xff" * 4,
     "at most 104857600": lambda client, server: b"\x7f" * 4,
     "MetadataResponse v13": lambda client, server: answers(server, server.receive(client.send(METADATA)))[:-4][:4]

@@ -55,7 +55,7 @@ def test_each_message_has_a_table_and_invalid_rows_another(spark: SparkSession, 
     def run() -> None:
         records = spark.readStream.format("kafka_log").load(str(tmp_path / "logs"))
         query = topic.tables(records, str(tmp_path / "tables"))
-        assert query.awaitTermination(120) and query.exception() is None
+        assert query.awaitTermination(600) and query.exception() is None
 
     def rows(name: str, *names: str) -> list[tuple[Any, ...]]:
         found = spark.read.parquet(str(tmp_path / "tables" / name)).orderBy("offset").select("offset", *names)

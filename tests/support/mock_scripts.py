@@ -17,13 +17,13 @@ METADATA = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="a"), Metadat
 RULE = "rules:\n  - request: HeartbeatRequest\n    reply: "
 
 
-def play(folder: Path, text: str) -> MockPeer:
+def play(folder: Path, text: str | bytes) -> MockPeer:
     path = folder / "script.yaml"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_script(path).peer(kafka.registry)
 
 
-def faults(folder: Path, text: str) -> list[str]:
+def faults(folder: Path, text: str | bytes) -> list[str]:
     """Check that a script is rejected. Return the lines of the error, without the name of the file."""
     with pytest.raises(ScriptError) as caught:
         play(folder, text)

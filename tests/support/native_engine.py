@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tagwire import Message, Registry, Struct
+from tagwire import Message, Registry, Struct, engine
 from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import BatchBuilder, RecordBatch, format_set
@@ -30,6 +30,7 @@ They are saved before any object exists, so that `forget_engine` can restore the
 """
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
+in_use = pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
 
 TRACED = _engine is not None and ".abi3." not in _engine.__file__
 """Whether tracemalloc sees the memory of columns. Engines built with the limited API can't report this memory."""

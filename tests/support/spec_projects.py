@@ -10,7 +10,7 @@ from uuid import uuid4
 PACKAGE = Path("src/pings")
 """The folder of the generated package in the project."""
 
-_SETTINGS = """\
+SETTINGS = """\
 [[tool.tagwire.sets]]
 specs = "message_specs"
 package = "pings"
@@ -42,7 +42,7 @@ def edit_spec(root: Path, name: str, before: str, after: str) -> None:
 
 def make_project(root: Path) -> Path:
     """Create a project with pyproject.toml and two specs, but without generated code."""
-    (root / "pyproject.toml").write_text(_SETTINGS, encoding="utf-8")
+    (root / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")
     return root

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 _UNSET = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
@@ -28,8 +29,8 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
     for descriptor in {slave, out}:
         os.close(descriptor)
     assert process.stdin is not None
-    process.stdin.write(stdin)
-    process.stdin.close()
+    with suppress(BrokenPipeError), process.stdin:  # a command may end before it reads its input
+        process.stdin.write(stdin)
     seen = _read_to_end(master)
     os.close(master)
     return process.wait(), seen.decode().replace("\r\n", "\n")

@@ -108,7 +108,7 @@ def limits(ctx: click.Context) -> Iterable[str]:
     """Complete the names of input limits, followed by `=`."""
     from tagwire.limits import Limits
 
-    return [f"{name}=" for name in Limits.__slots__]
+    return [f"{name}=" for name in Limits.names()]
 
 
 @_names

@@ -126,7 +126,7 @@ output_options = option_group(
         *("--output", "output"),
         required=True,
         metavar="DIR",
-        type=AnyPath(),
+        type=AnyPath(files=False),
         help="Write the partitions to this folder.",
     ),
     click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),

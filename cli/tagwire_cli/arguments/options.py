@@ -191,8 +191,8 @@ def limits_of(options: Sequence[str]) -> "Limits":
     for text in options:
         name, _, value = text.partition("=")
         number = whole_number(value)
-        if name not in Limits.__slots__ or number is None:
-            known = ", ".join(Limits.__slots__)
+        if name not in Limits.names() or number is None:
+            known = ", ".join(Limits.names())
             raise click.BadParameter(f"expected NAME=N (NAME is one of {known}), got {text!r}", param_hint="--limit")
         values[name] = number
     return Limits(**values)

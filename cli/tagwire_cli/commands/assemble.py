@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from tagwire_cli.input.files import InputError, open_input
-from tagwire_cli.output.tables import reject_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_data
 
 _MOST_BYTES: Final = 64 << 20
 
@@ -43,9 +43,8 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
         raise InputError(
             f"annotated bytes: byte {error.start} is not UTF-8; the input must be the output of `tagwire explain`"
         ) from None
-    messages = [len(data).to_bytes(4, "big") + data if has_sizes else data for data in assemble(text, fix=fix)]
-    for data in messages:
-        write_bytes(f"{data.hex()}\n".encode() if is_hex else data)
+    for data in assemble(text, fix=fix):
+        write_data(data, as_hex=is_hex, sized=has_sizes)
 
 
 def _read(file: str) -> bytes:

@@ -11,7 +11,7 @@ from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.input.encodings import batches_hint
 from tagwire_cli.input.files import InputError, note_empty, read_bytes
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import reject_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_data
 from tagwire_cli.paths import AnyPath
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(
             say(f"tagwire: batch at offset {batch.base_offset}: {loss.path}: {loss.reason}", err=True)
         lost += len(losses)
     if not (lost and refuse_loss):
-        write_bytes(f"{out.hex()}\n".encode() if is_hex else bytes(out))
+        write_data(bytes(out), as_hex=is_hex)
     if lost:
         raise click.exceptions.Exit(1)
 

@@ -14,7 +14,7 @@ from tagwire_cli.input.files import one_file
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.json_values import json_lines, json_values, read_json
 from tagwire_cli.input.message_arguments import message_of
-from tagwire_cli.output.tables import reject_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_data
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -63,7 +63,7 @@ def command(args: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool,
             raise click.UsageError("--jsonl needs --hex (one message per line) or --frames.")
         encoder = frame_json.message_encoder(message, version)
         if not as_lines:
-            _write(encoder(read_json(one_file(files))), as_hex=as_hex)
+            write_data(encoder(read_json(one_file(files))), as_hex=as_hex)
             return
     else:
         encoder, files = _encoder(registry, kind, args)
@@ -71,7 +71,7 @@ def command(args: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool,
     for position, value in json_lines(file) if as_lines else json_values(file):
         with at(position):
             data = encoder(value)
-        _write(data if kind is None else len(data).to_bytes(4, "big") + data, as_hex=as_hex)
+        write_data(data, as_hex=as_hex, sized=kind is not None)
 
 
 def _encoder(registry: "Registry", kind: str, args: Sequence[str]) -> "tuple[frame_json.Encoder, Sequence[str]]":
@@ -86,7 +86,3 @@ def _encoder(registry: "Registry", kind: str, args: Sequence[str]) -> "tuple[fra
     if kind != message.KIND:
         raise click.BadParameter(f"{message.NAME} is {a_kind(message.KIND)}, not a {kind}", param_hint="MESSAGE")
     return frame_json.body_encoder(registry, message, version), files
-
-
-def _write(data: bytes, *, as_hex: bool) -> None:
-    write_bytes(data.hex().encode() + b"\n" if as_hex else data)

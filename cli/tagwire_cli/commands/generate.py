@@ -12,6 +12,7 @@ import click
 
 from tagwire.text_format import count, printable
 from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import option_group
 from tagwire_cli.output.diagnostics import print_problems, summary
 from tagwire_cli.output.echo import progress_bar, say, say_patch
 from tagwire_cli.paths import AnyPath
@@ -25,6 +26,33 @@ _DONE: Final = {"new": "wrote", "changed": "rewrote", "stale": "deleted"}
 _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "would delete"}
 
 
+_set_options = option_group(
+    click.option(
+        "--set",
+        "packages",
+        multiple=True,
+        metavar="PACKAGE",
+        shell_complete=completion.spec_sets,
+        help="Generate only this package; may be repeated.",
+    ),
+    click.option(
+        "--templates",
+        metavar="DIR",
+        type=AnyPath(is_text=True),
+        help="Use these templates; @markdown and @wireshark are built in.",
+    ),
+    click.option(
+        "--output", metavar="DIR", type=AnyPath(files=False, is_text=True), help="Write the packages to this folder."
+    ),
+    click.option(
+        "--formatter",
+        type=click.Choice(("black", "ruff")),
+        help="Use this formatter instead of the one in the settings.",
+    ),
+)
+"""Adds the options that select and change spec sets. `_chosen_sets` takes their values."""
+
+
 @click.command("generate")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
 @click.option("--staged", is_flag=True, help="With --check or --diff: compare what is staged in git, for commit hooks.")
@@ -32,26 +60,7 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 @click.option(
     "--exit-non-zero-on-change", is_flag=True, help="Exit with 1 if anything was written or deleted (for commit hooks)."
 )
-@click.option(
-    "--set",
-    "packages",
-    multiple=True,
-    metavar="PACKAGE",
-    shell_complete=completion.spec_sets,
-    help="Generate only this package; may be repeated.",
-)
-@click.option(
-    "--templates",
-    metavar="DIR",
-    type=AnyPath(is_text=True),
-    help="Use these templates; @markdown and @wireshark are built in.",
-)
-@click.option(
-    "--output", metavar="DIR", type=AnyPath(files=False, is_text=True), help="Write the packages to this folder."
-)
-@click.option(
-    "--formatter", type=click.Choice(("black", "ruff")), help="Use this formatter instead of the one in the settings."
-)
+@_set_options
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one per processor."
 )
@@ -61,12 +70,9 @@ def command(
     staged: bool,
     diff: bool,
     exit_non_zero_on_change: bool,
-    packages: Sequence[str],
-    templates: str | None,
-    output: str | None,
-    formatter: str | None,
     jobs: int | None,
     no_cache: bool,
+    **set_options: Any,
 ) -> None:
     """Write the modules generated from this project's specs.
 
@@ -102,10 +108,10 @@ def command(
         raise click.UsageError("--staged needs --check or --diff, because --staged writes no files")
     root = find_root(Path.cwd())
     # Don't cache results with --templates, because they would replace the results of the usual templates.
-    is_usual = templates is None and not no_cache
+    is_usual = set_options["templates"] is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
-        sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(project, packages)]
+        sets = _chosen_sets(project, **set_options)
         for spec_set in sets if staged else ():
             if spec_set.directory.is_relative_to(project):
                 copy_ignored(root / spec_set.directory.relative_to(project), spec_set.directory)
@@ -133,7 +139,10 @@ def _staged(root: Path) -> Generator[Path]:
         yield copy_staged(root, Path(folder))
 
 
-def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
+def _chosen_sets(
+    root: Path, packages: Sequence[str], templates: str | None, output: str | None, formatter: str | None
+) -> list["SpecSet"]:
+    """Return the spec sets of these packages, or all spec sets, changed by the other options."""
     from tagwire_generator.project.settings import load
 
     settings = load(root)
@@ -143,23 +152,24 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
             raise click.BadParameter(
                 f"no spec set generates {package!r}; known packages: {', '.join(known)}", param_hint="--set"
             )
-    return [spec_set for package, spec_set in known.items() if not packages or package in packages]
+    changes: dict[str, Any] = {}
+    if templates is not None:
+        changes["templates"] = _template_folder(templates)
+    if output is not None:
+        changes["output"] = Path(os.path.realpath(output))
+    if formatter is not None:
+        changes["formatter"] = formatter
+    return [replace(known[package], **changes) for package in known if not packages or package in packages]
 
 
-def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return the spec set, changed by the given command-line options."""
+def _template_folder(name: str) -> Path:
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
-    if templates is not None:
-        try:
-            folder = resources.templates(templates) if templates.startswith("@") else Path(os.path.realpath(templates))
-        except TagwireError as error:
-            raise click.BadParameter(str(error), param_hint="--templates") from None
-        spec_set = replace(spec_set, templates=folder)
-    if formatter is not None:
-        spec_set = replace(spec_set, formatter=formatter)
-    return spec_set if output is None else replace(spec_set, output=Path(os.path.realpath(output)))
+    try:
+        return resources.templates(name) if name.startswith("@") else Path(os.path.realpath(name))
+    except TagwireError as error:
+        raise click.BadParameter(str(error), param_hint="--templates") from None
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:

@@ -33,7 +33,7 @@ from tagwire_cli.input.files import InputError, read_bytes
 from tagwire_cli.input.frame_stream import PairedApis, at, frames
 from tagwire_cli.input.json_values import json_of
 from tagwire_cli.input.message_arguments import message_of, response_of
-from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line, write_line
+from tagwire_cli.output.tables import reject_terminal, write_data, write_json_line, write_line
 from tagwire_cli.paths import is_file
 
 if TYPE_CHECKING:
@@ -130,19 +130,14 @@ def get(
         with at(position, str if given.is_hex or given.kind else partial(input_hint, data, given.file)):
             version = version_of(data)
             rows = [] if version is None else selected.rows(data, version)
-            inner = [] if version is None else _struct_versions(selected.selection, version)
+            holders = () if version is None else selected.selection.holder_versions(version)
         for row in rows:
-            values = [field_to_json(value, inside) for value, inside in zip(row, inner, strict=True)]
+            values = [field_to_json(*each) for each in zip(selected.selection.fields, row, holders, strict=True)]
             if as_json:
                 named = dict(zip(selected.selection.paths, values, strict=True))
                 write_json_line({"values": named} if given.kind is None else {"frame": number, "values": named})
             else:
                 write_line("\t".join(map(_tab_separated, values)))
-
-
-def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    holders = selection.holder_versions(version)
-    return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
 def _tab_separated(value: Any) -> str:
@@ -188,8 +183,7 @@ def set_(args: Sequence[str], given: _SelectionInput) -> None:
             version = version_of(data)
             if version is not None:
                 data = _changed(selected, data, version, values)
-        output = data if given.kind is None else len(data).to_bytes(4, "big") + data
-        write_bytes(output.hex().encode() + b"\n" if given.is_hex else output)
+        write_data(data, as_hex=given.is_hex, sized=given.kind is not None)
 
 
 def _parted(text: str) -> tuple[str, str, bool]:

@@ -22,7 +22,7 @@ from tagwire_cli.input.files import one_file
 from tagwire_cli.input.frame_stream import ResponseApis, at, frames, response_apis
 from tagwire_cli.input.message_arguments import message_of
 from tagwire_cli.output.echo import say_error
-from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line
+from tagwire_cli.output.tables import reject_terminal, write_data, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
@@ -161,10 +161,6 @@ def _stream(
 ) -> "Iterator[Part]":
     """Yield each frame of a stream, with a function that redacts it and a function that writes it."""
 
-    def write(frame: bytes) -> None:
-        data = len(frame).to_bytes(4, "big") + frame
-        write_bytes(data.hex().encode() + b"\n" if is_hex else data)
-
     redact: Redact = redaction.request
     apis: ResponseApis | None = None
     if kind == "message":
@@ -177,7 +173,7 @@ def _stream(
         redact = partial(_paired, redaction, apis)
     positioned = frames(one_file(args), DEFAULT_LIMITS, is_hex=is_hex)
     for position, frame in positioned if apis is None else apis.checked(positioned):
-        yield position, frame, redact, write
+        yield position, frame, redact, partial(write_data, as_hex=is_hex, sized=True)
 
 
 def _paired(redaction: "Redaction", apis: ResponseApis, frame: bytes) -> bytes:

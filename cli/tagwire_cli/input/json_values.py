@@ -74,7 +74,8 @@ def _json_errors(line: int = 1) -> Generator[None]:
         position = f"line {line + error.lineno - 1}, column {error.colno}"
         if not error.doc[: error.pos].strip():
             raise InputError(f"JSON input: {position}: expected JSON, got {shown(error.doc[error.pos :])}") from None
-        raise InputError(f"JSON input: {position}: {error.msg}") from None
+        problem = "expected the end of the input after a JSON value" if error.msg == "Extra data" else error.msg
+        raise InputError(f"JSON input: {position}: {problem}") from None
     except RecursionError:
         raise InputError("JSON input: a value is nested too deeply; no message has that many levels") from None
     except ValueError:  # raised for an integer with too many digits

@@ -195,6 +195,13 @@ def write_bytes(data: bytes) -> None:
     click.echo(data, nl=False)
 
 
+def write_data(data: bytes, *, as_hex: bool, sized: bool = False) -> None:
+    """Write a message as bytes or as a line of hex. With `sized`, its size is written before it, as on a connection."""
+    if sized:
+        data = len(data).to_bytes(4, "big") + data
+    write_bytes(data.hex().encode() + b"\n" if as_hex else data)
+
+
 def reject_terminal() -> None:
     """Raise click.UsageError if standard output is a terminal, to which raw bytes must not be written."""
     if is_terminal(sys.stdout):

@@ -26,7 +26,7 @@ class ImportSpec:
     """An import of a shared struct. Raises InvalidSpec if its version ranges contradict each other."""
 
     name: str
-    struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
+    struct_versions: StructVersions = field(default_factory=StructVersions)
     """The struct version for each version of the spec, or empty if the struct has only one version."""
     is_direct: bool = True
     """True if the spec itself imports the struct, or False if only other imported structs import it."""
@@ -106,4 +106,4 @@ def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
             return start
         else:
             found.append((Versions(start, following - 1), number))
-    return StructVersions(found)
+    return StructVersions(tuple(found))

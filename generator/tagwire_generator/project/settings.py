@@ -228,8 +228,13 @@ def _section(file: Path) -> dict[str, Any]:
         text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise _error(file, f"the file can't be read: {error}") from error
+    except OSError as error:
+        raise _error(file, f"the file can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise _error(
+            file, f"byte {error.start} of the file, 0x{byte:02x}, is not valid UTF-8; save the file as UTF-8"
+        ) from error
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -64,7 +64,8 @@ def find_specs(folder: Path) -> list[SpecFile]:
     not be safe in generated code.
     """
     if not is_folder(folder):
-        raise SpecError(f"{folder}: the specs folder does not exist", file=str(folder))
+        problem = "this is not a folder of specs" if folder.exists() else "the specs folder does not exist"
+        raise SpecError(f"{folder}: {problem}", file=str(folder))
     found: list[SpecFile] = []
     for parent, folders, names in os.walk(folder, onerror=_reject):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

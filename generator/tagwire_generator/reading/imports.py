@@ -324,7 +324,7 @@ class _Uses:
         if text:
             self.reading.report("TW315", part.node_of("structVersions"), text)
             return None
-        return spec.struct_versions if ranges else StructVersions([(Versions(0, HIGHEST), valid.lowest)])
+        return spec.struct_versions if ranges else StructVersions(((Versions(0, HIGHEST), valid.lowest),))
 
     def _unite(self, name: str, versions: StructVersions, part: Part) -> None:
         before = self.versions.get(name)

@@ -20,6 +20,8 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 DONE: Final = "_SUCCESS"
 _PREFIX: Final = ".tagwire-"
 _WRITING: Final = ".writing"
+ENDED: Final = "-ended"
+"""The suffix of a job's ID while its local folder is being removed."""
 _NUMBERED: Final = re.compile(r"\.tagwire-(\d{20})\.json")
 
 

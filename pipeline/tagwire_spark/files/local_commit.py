@@ -27,6 +27,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files import local_moves
 from tagwire_spark.files.commit_folder import (
     DONE,
+    ENDED,
     Attempt,
     Change,
     CommitFolder,
@@ -88,7 +89,7 @@ class LocalFolder(CommitFolder):
     def remove(self, job: Job) -> None:
         # A slow process may still be carrying out this commit, and must not find only some of the removed files. So the
         # folder is first renamed. If this process dies before it has removed the folder, the next one removes it.
-        gone = job._replace(id=f"{job.id}-ended").folder
+        gone = job._replace(id=f"{job.id}{ENDED}").folder
         shutil.rmtree(gone, ignore_errors=True)
         with suppress(OSError):
             job.folder.rename(gone)

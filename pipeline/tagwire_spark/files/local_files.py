@@ -1,17 +1,31 @@
-"""Find the local files that match a pattern such as `/mnt/disk*/orders-*`, or all files below a folder.
+"""Local files: find those that match a pattern such as `/mnt/disk*/orders-*`, or all below a folder.
 
 `glob.glob` and `Path.rglob` ignore most errors. With them, a query would silently leave out the logs on a failed disk.
 The functions in this module raise LogReadError instead.
 """
 
 import os
+import tempfile
 from collections.abc import Iterator
 from fnmatch import filter as matching
 from glob import has_magic
 from pathlib import Path
+from random import choice
 
 from tagwire.log import LogPathError
 from tagwire.log.errors import unreadable
+
+
+def temporary_folder(prefix: str) -> "tempfile.TemporaryDirectory[str]":
+    """Create a temporary folder, on a worker in one of Spark's own folders (`spark.local.dir`).
+
+    Spark kills workers, for example when a query is stopped. It then removes the folder when the executor exits. If
+    Spark has folders on several disks, a random one is used, so that all disks get about the same number of tasks.
+    """
+    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    of_spark = [each for each in folders if each and Path(each).is_dir()]
+    parent = choice(of_spark) if of_spark else None
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
 
 
 def matching_paths(pattern: Path) -> list[Path]:

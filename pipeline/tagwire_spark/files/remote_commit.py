@@ -24,8 +24,6 @@ written, and rejects file systems for which fsspec only emulates conditional put
 """
 
 import json
-import shutil
-import tempfile
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,6 +46,7 @@ from tagwire_spark.files.commit_folder import (
     too_late,
 )
 from tagwire_spark.files.file_state import modified_at
+from tagwire_spark.files.local_files import temporary_folder
 from tagwire_spark.files.store import ConditionalObjects, StorageOptions, has_conditional_puts, reaching, store
 
 _BEGUN: Final = "begun"
@@ -148,7 +147,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
+        with temporary_folder("tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.rejected():
                 self._system.get_file(self._objects.path(name), str(path))
@@ -300,7 +299,8 @@ class _RemoteAttempt(Attempt):
     """A local folder of one task attempt, whose files are uploaded to the job's staging folder."""
 
     def __init__(self, to: RemoteFolder, job: Job, *, is_begun: bool) -> None:
-        super().__init__(Path(tempfile.mkdtemp(prefix="tagwire-staged-"), in_staging(job)))
+        self._temporary = temporary_folder("tagwire-staged-")
+        super().__init__(Path(self._temporary.name, in_staging(job)))
         self.folder.mkdir(parents=True)
         self._to = to
         self._job = job
@@ -317,7 +317,7 @@ class _RemoteAttempt(Attempt):
             self._to.check_active(self._job)
 
     def close(self) -> None:
-        shutil.rmtree(self.folder.parents[1], ignore_errors=True)
+        self._temporary.cleanup()
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ import glob
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -23,7 +22,7 @@ from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError, rejections, unreadable
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
-from tagwire_spark.files.local_files import files_below, local_path, matching_paths
+from tagwire_spark.files.local_files import files_below, local_path, matching_paths, temporary_folder
 from tagwire_spark.files.reading import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store
@@ -150,10 +149,13 @@ class Location:
     def bring_above(self, folder: Path, name: str) -> None:
         """Fetch the file `name` from the parent of a remote folder, if it exists. Raises PipelineError on failure."""
         path = folder.parent / name
-        if self._tree is not None and path.is_relative_to(self._tree.root):
-            self.bring(*(path for _ in [0] if path in self._tree.states))
-        elif self._tree is not None and not path.exists():
-            self._tree.bring_from_above(path)
+        if self._tree is None:
+            return
+        if not path.is_relative_to(self._tree.root):
+            if not path.exists():
+                self._tree.bring_from_above(path)
+        elif path in self._tree.states:
+            self.bring(path)
 
 
 def locations(
@@ -283,7 +285,7 @@ class _Tree:
         self._name = root.strip("/")
         self._url, self._suffix = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
         self._check(self._name)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-")))
+        folder = Path(stack.enter_context(temporary_folder("tagwire-plan-")))
         self.root = folder / (PurePosixPath(self._name).name or "root")
         self.root.mkdir()
 

@@ -62,9 +62,15 @@ def end_of(
         start = _position_before(scan, last, None)
         if near is not None and near.last > start and has_offset(scan, near.last, near.offset - 1):
             start = near.last
-        spans = [*_last_spans(scan, start, permissive=permissive)]
-        if spans and not has_offset(scan, spans[-1].position, spans[-1].last_offset):
-            spans.pop()
+        spans: list[BatchSpan] = []
+        next_position: int | None = start
+        while next_position is not None:
+            spans += _last_spans(scan, next_position, permissive=permissive)
+            if not spans or has_offset(scan, spans[-1].position, spans[-1].last_offset):
+                break
+            invalid_span = spans.pop()
+            last_offset = spans[-1].last_offset if spans else -1
+            next_position = _after_damage(scan, invalid_span.position, last_offset, permissive=permissive)
         if not spans:
             return LogEnd(last.base_offset or 0, 0, len(data))
         position = spans[-1].position + spans[-1].size
@@ -152,15 +158,26 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
         try:
             span = scan.span(position)
         except LogError:
-            damage, *found = islice(pieces(scan, position, last), 2)
-            if not (found and isinstance(damage, Damage)):
+            next_position = _after_damage(scan, position, last, permissive=permissive)
+            if next_position is None:
                 return
-            if not permissive:
-                raise
-            position = damage.end
+            position = next_position
             continue
         yield span
         position, last = span.position + span.size, span.last_offset
+
+
+def _after_damage(scan: Scan, position: int, last: int, *, permissive: bool) -> int | None:
+    """Return the position of the first whole batch after the invalid bytes at a position, or None if there is none.
+
+    If there is one, LogError is raised unless `permissive`. `last` is the last offset before the position.
+    """
+    damage, *found = islice(pieces(scan, position, last), 2)
+    if not (found and isinstance(damage, Damage)):
+        return None
+    if not permissive:
+        raise damage.error
+    return damage.end
 
 
 def has_offset(scan: Scan, position: int, offset: int) -> bool:

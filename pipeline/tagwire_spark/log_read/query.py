@@ -342,8 +342,8 @@ def _limits(options: Options) -> Limits:
     for part in options.names("limits") or ():
         name, _, text = part.partition("=")
         number = whole_number(text.strip())
-        if name.strip() not in Limits.__slots__ or number is None:
-            known = ", ".join(Limits.__slots__)
+        if name.strip() not in Limits.names() or number is None:
+            known = ", ".join(Limits.names())
             raise invalid(f"Option limits: expected name=number, where name is one of {known}, got {shown(part)}.")
         values[name.strip()] = number
     return Limits(**values) if values else DEFAULT_LIMITS

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from errno import ENOENT
-from functools import partial
+from functools import partial, wraps
 from math import inf
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -86,12 +86,23 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def _retried(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function that lists and reads logs: repeat it after an error, and convert errors to PipelineError.
+def _reads_logs(
+    method: Callable[Concatenate["LogStreamReader", _P], _T],
+) -> Callable[Concatenate["LogStreamReader", _P], _T]:
+    """Decorate a method that lists and reads logs: repeat it after an error, and convert errors to PipelineError.
 
-    This helps if retention deletes a segment after it was listed: the next call lists the logs again.
+    This helps if retention deletes a segment after it was listed: the next call lists the logs again. Afterwards, the
+    local mirrors of remote listings are deleted, because Spark can kill the process at any time after the call.
     """
-    return repeated(_TRIES, *_MAY_PASS)(rejections()(read_logs))
+
+    @repeated(_TRIES, *_MAY_PASS)
+    @rejections()
+    @wraps(method)
+    def read_logs(reader: "LogStreamReader", /, *args: _P.args, **named: _P.kwargs) -> _T:
+        with ExitStack() as reader.trees:
+            return method(reader, *args, **named)
+
+    return read_logs
 
 
 class StreamQuery(NamedTuple):
@@ -136,16 +147,16 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: dict[str, Any] = {}
         self._triggered = -inf
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
-        self._trees = ExitStack()
-        """Deletes the local mirrors of remote listings when it is closed."""
+        self.trees = ExitStack()
+        """Deletes the local mirrors of remote listings at the end of each call."""
         self._ends: dict[str, tuple[str, FileState | None, LogEnd | None]] = {}
         """Maps a partition folder to its last segment, that file's state (if remote), and the end of the log."""
         self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_trees": None, "_ends": {}, "_listing": None}
+        return {**self.__dict__, "trees": None, "_ends": {}, "_listing": None}
 
-    @_retried
+    @_reads_logs
     def initialOffset(self) -> dict[str, Any]:
         """Return the start offset of a query that has no checkpoint."""
         logs = self._logs()
@@ -164,13 +175,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return self.options.limit
 
-    @_retried
+    @_reads_logs
     def prepareForTriggerAvailableNow(self) -> None:
         """Let the query end at the current ends of the logs. Raises PipelineError for a missing partition."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
-    @_retried
+    @_reads_logs
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return the end offset of the next micro-batch. Raises PipelineError for lost records and read errors."""
         logs, starts = self._logs(), offset_ends(start)
@@ -203,7 +214,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return where the logs ended when the last micro-batch was planned."""
         return self._latest or None
 
-    @_retried
+    @_reads_logs
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a micro-batch. Raises PipelineError for lost records and read errors."""
         starts = offset_ends(start)
@@ -238,9 +249,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         found: dict[tuple[str, int], Log] = {}
         splits: list[Split] = []
-        self._trees.close()  # deletes the mirrors of the previous listing
         try:
-            for location in log_locations(query.paths, self._trees, query.storage):
+            for location in log_locations(query.paths, self.trees, query.storage):
                 if location.local.is_file():  # new records are written to other files
                     text = f"Option path names the file {location.origin}, but a stream reads folders"
                     raise invalid(f"{text}; give {location.name_of(location.local.parent)}.")

@@ -28,7 +28,7 @@ from tagwire_spark.files.commit import (
     remove_leftovers,
     staging,
 )
-from tagwire_spark.files.commit_folder import Attempt, Change, Job, write_failure
+from tagwire_spark.files.commit_folder import ENDED, Attempt, Change, Job, write_failure
 from tagwire_spark.files.store import at_once, is_remote
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
 from tagwire_spark.log_write.micro_batch import (
@@ -154,7 +154,7 @@ def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | No
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
     """Return whether a job ID belongs to `batch` or an earlier micro-batch of its query."""
-    number = id.rpartition("-")[2]
+    number = id.removesuffix(ENDED).rpartition("-")[2]
     return id.startswith(f"{batch.query}-") and number.isdecimal() and int(number) <= batch.number
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire import __version__
-from tagwire.errors import UnsupportedVersionError
+from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.layout.types import nested_struct
 from tagwire.versions import NONE, Versions
 
@@ -34,12 +34,16 @@ class NoCommonVersionError(UnsupportedVersionError):
 class LossyVersionsError(NoCommonVersionError):
     """Raised if every common version would lose some of the message's values.
 
-    `losses` are the values that the highest common version would lose.
+    `losses` are the values that the highest common version would lose. `problem` is the error that the first of them
+    causes in this version, or "" if it would be dropped. It shows whether the value is invalid in all versions.
     """
 
-    def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: tuple[Loss, ...]) -> None:
+    def __init__(
+        self, message_name: str, ours: Versions, theirs: Versions, losses: tuple[Loss, ...], problem: str = ""
+    ) -> None:
         super().__init__(message_name, ours, theirs)
         self.losses = losses
+        self.problem = problem
 
     def __str__(self) -> str:
         common = self.ours & self.theirs
@@ -47,6 +51,7 @@ class LossyVersionsError(NoCommonVersionError):
         return (
             f"{self.message_name}: the common versions {common} can't represent all of this message; version "
             f"{common.highest} would lose {paths}; leave these out, or choose a version yourself"
+            f"{self.problem and f' ({self.problem})'}"
         )
 
 
@@ -72,7 +77,12 @@ def best_version(message: type[Message] | Message, theirs: Versions) -> int:
     for version in reversed(list(common)):
         if not message.losses(version):
             return version
-    raise LossyVersionsError(cls.NAME, ours, theirs, message.losses(common.highest))
+    problem = ""
+    try:
+        message.encode(common.highest)
+    except EncodeError as error:
+        problem = str(error)
+    raise LossyVersionsError(cls.NAME, ours, theirs, message.losses(common.highest), problem)
 
 
 @cache
@@ -121,6 +131,16 @@ class Announcement(NamedTuple):
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key", "min_version", "max_version"),)
+
+
+def check_registry(registry: object) -> None:
+    """Raise TypeError unless `registry` is a Registry, for example because it is the package instead."""
+    from tagwire.frames.registry import Registry
+
+    if not isinstance(registry, Registry):
+        inner = getattr(registry, "registry", None)
+        remedy = f"; pass its attribute `registry`: {inner!r}" if isinstance(inner, Registry) else ""
+        raise TypeError(f"registry: expected the registry of a generated package, got {registry!r:.100}{remedy}")
 
 
 def announcement_of(registry: Registry) -> Announcement | None:

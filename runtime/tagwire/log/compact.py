@@ -154,8 +154,8 @@ class _Compactor:
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(
                 f"{batch.file}: there are more than {self.compaction.max_keys} keys up to offset "
-                f"{batch.last_offset}; set a larger `max_keys` (a key needs up to 200 bytes of memory), or set "
-                "`dirty_from` to skip the part of the log that is already compacted"
+                f"{batch.last_offset}; set argument `max_keys` to a larger number (a key needs up to 200 bytes of "
+                "memory), or argument `dirty_from` to skip the part of the log that is already compacted"
             )
 
 

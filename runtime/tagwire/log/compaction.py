@@ -291,7 +291,7 @@ class Judge:
         if record.key is None and not self.compaction.drop_keyless:
             raise CompactionError(
                 f"the record at offset {record.offset} has no key, but records of compacted topics must have one; to "
-                "remove records without keys, as a broker does, pass `drop_keyless=True`"
+                "remove records without keys, as a broker does, pass argument `drop_keyless=True`"
             )
         fact = HAS_NO_KEY if record.key is None else IS_LAST * self.lasts.is_last(record.key, record.offset)
         fact |= HAS_NO_VALUE * (record.value is None)

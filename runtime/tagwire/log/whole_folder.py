@@ -41,13 +41,16 @@ def host() -> str:
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     """Lock `target` for this process. Yield True, or False if locks aren't supported.
 
-    Creates the parent folder, and a lock file that names the process. A killed process leaves the file, but not the
-    lock. If another process has the lock, waits for it if `waits` is set, or else raises LogPathError. Raises
-    LogPathError if the lock file can't be written.
+    Creates the parent folder, unless it exists, and a lock file that names the process. A killed process leaves the
+    file, but not the lock. Removes a folder that it has created if it is still empty at the end.
+
+    If another process has the lock, waits for it if `waits` is set, or else raises LogPathError. Raises LogPathError if
+    the lock file can't be written.
     """
     path = target.with_name(f"{_hidden_name(target)}.lock")
     flock = file_locks()
     try:
+        created = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, is_held = (None, False) if flock is None else _taken(flock, target, path, waits=waits)
     except OSError as error:
@@ -61,6 +64,9 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
         with suppress(OSError):
             path.unlink()
         os.close(handle)
+        with suppress(OSError):
+            for folder in created:
+                folder.rmdir()
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:

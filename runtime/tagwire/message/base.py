@@ -207,9 +207,9 @@ class Message(Struct, Generic[H]):
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:
                 return header_version
-        ranges = cls.HEADER_VERSIONS
-        known = Versions(ranges[0][0].lowest, ranges[-1][0].highest) if ranges else NONE
-        raise UnsupportedVersionError(f"the header of {cls.NAME}", version, known)
+        if cls.HEADER_VERSIONS:
+            raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+        raise UnsupportedVersionError(f"the header of {cls.NAME}", version, NONE)
 
     def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
         """Return the message in Kafka's JSON form. Raises EncodeError for a value that this version can't represent.

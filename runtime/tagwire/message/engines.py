@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Literal, TypeVar
 
+    from tagwire._engine import Plan
     from tagwire.layout import Layout
     from tagwire.message.base import Message
     from tagwire.message.serializer import Serializer
@@ -76,14 +77,24 @@ def native_engine() -> ModuleType | None:
 def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
     """Return the serializer of a version: from the native engine if possible, otherwise a generated class."""
     if engine() == "native":
-        from tagwire._engine import NotNative, Plan
         from tagwire.message.field_table import layout_of
 
-        try:
-            return Plan(layout_of(message, version))  # type: ignore[return-value]
-        except NotNative:
-            pass
+        plan = native_plan(layout_of(message, version))
+        if plan is not None:
+            return plan  # type: ignore[return-value]
     return python_serializer(message, version)
+
+
+def native_plan(layout: Layout) -> Plan | None:
+    """Return the native engine's plan for a layout, or None if the engine doesn't support it, or is not in use."""
+    if engine() == "python":
+        return None
+    from tagwire._engine import NotNative, Plan
+
+    try:
+        return Plan(layout)
+    except NotNative:
+        return None
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:

@@ -153,7 +153,9 @@ def declared_row(owner: type[Struct], name: str, wire: tuple[str, str, str], wor
     if "record_formats" in words:
         more["record_formats"] = tuple([(_versions(text), format) for text, format in words["record_formats"]])
     if "struct_versions" in words:
-        more["struct_versions"] = StructVersions((_versions(text), number) for text, number in words["struct_versions"])
+        more["struct_versions"] = StructVersions(
+            tuple([(_versions(text), number) for text, number in words["struct_versions"]])
+        )
     if "factory" in words:
         more["default"], more["struct"] = DEFAULT_STRUCT, more.pop("factory")
     elif "default" not in words:

@@ -20,7 +20,6 @@ from uuid import UUID
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_walk import Keys, differs, key_text
-from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
 from tagwire.message.json_text import is_lossless_style
@@ -61,61 +60,63 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
     from tagwire.interpreter.writer import encoded_size
 
     encoded_size(layout, message)  # raises EncodeError for invalid values, so `_Writer` needs no checks
-    return _Writer(is_lossless).struct(layout.root, message)
+    return _Writer(is_lossless=is_lossless).struct(type(message), message, layout.version)
+
+
+def field_to_json(row: FieldRow, value: Any, version: int | None) -> Any:
+    """Return the value of a field, or of elements of an array, in lossless JSON with all tagged fields.
+
+    `version` is the version of the struct that has the field.
+    """
+    return _Writer(all_fields=True).value(_kind(row), value, row.struct_version(version))
 
 
 class _Writer:
-    def __init__(self, is_lossless: bool) -> None:
-        self.is_lossless = is_lossless
-        self.fields: dict[int, list[Item]] = {}
+    """Converts values to JSON. With `all_fields`, objects also have the tagged fields that are at their defaults."""
 
-    def struct(self, struct: StructLayout, value: Any) -> dict[str, Any]:
-        fields = self.fields.get(id(struct))
+    def __init__(self, *, is_lossless: bool = True, all_fields: bool = False) -> None:
+        self.is_lossless = is_lossless
+        self.all_fields = all_fields
+        self.fields: dict[tuple[type[Struct], int | None], list[tuple[Any, ...]]] = {}
+
+    def struct(self, cls: type[Struct], value: Any, version: int | None) -> dict[str, Any]:
+        fields = self.fields.get((cls, version))
         if fields is None:
-            rows: tuple[FieldRow, ...] = struct.cls.FIELDS  # type: ignore[union-attr]
-            by_name = {item.name: item for item in struct.fields}
-            fields = self.fields[id(struct)] = [by_name[row.name] for row in rows if row.name in by_name]
+            fields = self.fields[cls, version] = [
+                (
+                    row,
+                    row.json_name,
+                    _kind(row),
+                    row.struct_version(version),
+                    self.all_fields or version not in row.tagged,
+                )
+                for row in cls.FIELDS
+                if version in row.versions
+            ]
         out: dict[str, Any] = {}
-        for item in fields:
-            field = getattr(value, item.name)
-            if item.tag is None or differs(field, item.default_value()):
-                out[item.json_name] = self.value(item.type, field)
+        for row, json_name, kind, inner, is_needed in fields:
+            field = getattr(value, row.name)
+            if is_needed or differs(field, row.fresh_value()):
+                out[json_name] = self.value(kind, field, inner)
         if self.is_lossless and value.unknown_tags:
             out[UNKNOWN_TAGS] = json_tags(value.unknown_tags)
         return out
 
-    def value(self, type: Type, value: Any) -> Any:
+    def value(self, kind: WireType | type[Struct], value: Any, version: int | None) -> Any:
         if value is None:
             return None
-        if isinstance(type, Nested):
-            return self.struct(type.struct, value)
-        if isinstance(type, Array):
-            return [self.value(type.element, element) for element in value]
-        if isinstance(type, Varint):
-            return int(value)
-        assert isinstance(type, Fixed | NullableFixed | Sized), "messages are not framed"
-        if type.wire.name == "records" and not self.is_lossless:
+        if isinstance(value, tuple | list):
+            return [self.value(kind, element, version) for element in value]
+        if isinstance(kind, type):
+            return self.struct(kind, value, version)
+        if kind.name == "records" and not self.is_lossless:
             return ""
-        return type.wire.to_json(value, is_lossless=self.is_lossless)
+        return kind.to_json(value, is_lossless=self.is_lossless)
 
 
-def field_to_json(value: Any, version: int | None) -> Any:
-    """Return a field's value in lossless JSON. `version` is the version of the struct that has the field."""
-    if isinstance(value, tuple | list):
-        return [field_to_json(element, version) for element in value]
-    if not isinstance(value, Struct):
-        return _member_text(value) or json_value(value)
-    rows = [row for row in value.FIELDS if version in row.versions]
-    out = {row.json_name: field_to_json(getattr(value, row.name), row.struct_version(version)) for row in rows}
-    return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
-
-
-def _member_text(value: Any) -> str:
-    if type(value) is int or not isinstance(value, int) or isinstance(value, bool):
-        return ""
-    from tagwire.message.register import Register
-
-    return value.text if isinstance(value, Register) else ""
+def _kind(row: FieldRow) -> WireType | type[Struct]:
+    """Return the wire type of the field's values or array elements, or their class if they are structs."""
+    return row.wire if row.struct is None else row.struct
 
 
 def hidden_json(struct: Struct, members: dict[str, Any]) -> dict[str, Any]:

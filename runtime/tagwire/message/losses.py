@@ -3,6 +3,8 @@
 They are found by encoding with a `LayoutWriter`, so the result always agrees with `encode`.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,6 +14,7 @@ from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_walk import differs, present_alternatives
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout, StructLayout, TaggedSection, Type, fresh
+from tagwire.lazy import FrozenData
 from tagwire.message.field_table import layout_of
 from tagwire.text_format import shown
 from tagwire.versions import NONE, Versions
@@ -19,30 +22,24 @@ from tagwire.wire.buffers import ByteCount
 from tagwire.wire.unknown_tags import NO_TAGS
 
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
+
     from tagwire.message.base import Message
 
 _STEP: Final = re.compile(r"[.\[\]]+")
 
 
-class Loss:
+class Loss(FrozenData):
     """A value that a version can't represent.
 
     `path` has the same form as in errors (`topics[0].topic_id`). If `ignorable` is true, encoding silently drops the
     value; otherwise, encoding raises an error.
     """
 
-    __slots__ = ("ignorable", "path", "value")
-    __match_args__ = ("path", "value")
-
-    def __init__(self, path: str, value: Any, *, ignorable: bool) -> None:
-        self.path = path
-        self.value = value
-        self.ignorable = ignorable
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Loss):
-            return NotImplemented
-        return (self.path, self.value, self.ignorable) == (other.path, other.value, other.ignorable)
+    path: str
+    value: Any
+    _: KW_ONLY
+    ignorable: bool
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -50,7 +47,7 @@ class Loss:
         return f"Loss({self.path!r}, {self.value!r}, ignorable={self.ignorable})"
 
 
-def losses(message: "Message", version: int) -> tuple[Loss, ...]:
+def losses(message: Message, version: int) -> tuple[Loss, ...]:
     """Return the values of `message` that `version` would drop or reject, in wire order, or empty if there are none.
 
     Raises UnsupportedVersionError for an unknown version.
@@ -60,7 +57,7 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
     return tuple(writer.found)
 
 
-def supported_versions(message: "Message | type[Message]") -> Versions:
+def supported_versions(message: Message | type[Message]) -> Versions:
     """Return the versions that can represent every value of `message`, or `NONE` if there is no such version.
 
     For a message class, return all its versions.
@@ -77,7 +74,7 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     return NONE if highest < 0 else Versions(lowest, highest)
 
 
-def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> bytes:
+def encode_with(message: Message, version: int, *, on_loss: str = "drop") -> bytes:
     """Encode a message. If `on_loss` is "error", raise EncodeError for a value that the version would drop."""
     name = type(message).NAME
     if on_loss not in ("drop", "error"):
@@ -99,7 +96,7 @@ class Projection(NamedTuple):
     losses: tuple[Loss, ...]
 
 
-def for_version(message: "Message", version: int) -> Projection:
+def for_version(message: Message, version: int) -> Projection:
     """Copy a message, with defaults for the values that `version` can't represent. Also return the lost values.
 
     Raises EncodeError if `version` can't represent one of these defaults, such as null in a non-nullable field.

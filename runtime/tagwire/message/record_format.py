@@ -172,17 +172,9 @@ class RecordFormat(FormatStruct):
     @classmethod
     def _native_plan(cls) -> Plan | None:
         if "_plan" not in cls.__dict__:
-            from tagwire.message.engines import engine
+            from tagwire.message.engines import native_plan
 
-            plan = None
-            if engine() == "native":
-                from contextlib import suppress
-
-                from tagwire._engine import NotNative, Plan
-
-                with suppress(NotNative):
-                    plan = Plan(cls.layout())
-            cls._plan = plan  # set only once, because other threads may read `_plan`
+            cls._plan = native_plan(cls.layout())
         return cls._plan
 
 

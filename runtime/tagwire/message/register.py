@@ -11,12 +11,14 @@ from __future__ import annotations
 from enum import IntEnum
 from operator import index
 
+from tagwire.lazy import FrozenData
 from tagwire.wire.families import IntegerType
 from tagwire.wire.wire_type import Deviation, Unfit
 
 # Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Any, Self
 
     from tagwire.wire.wire_type import WireType
@@ -25,17 +27,15 @@ _MOST_SHOWN = 12
 """The maximum number of enum members that an error lists."""
 
 
-class KeyRange:
+class KeyRange(FrozenData):
     """A range of keys from `first` to `last` (both included), with a note on who may assign them."""
 
-    __slots__ = ("first", "last", "name", "reserved")
-
-    def __init__(self, name: str, first: int, last: int, *, reserved: bool = False) -> None:
-        self.name = name
-        self.first = first
-        self.last = last
-        self.reserved = reserved
-        """Whether the keys must not be used."""
+    name: str
+    first: int
+    last: int
+    _: KW_ONLY
+    reserved: bool = False
+    """Whether the keys must not be used."""
 
     def __contains__(self, key: int) -> bool:
         return self.first <= key <= self.last

@@ -27,9 +27,8 @@ from tagwire.records.building_values import (
 )
 from tagwire.records.format import Format
 from tagwire.records.format_set import MAGIC_AT, format_of
-from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
-from tagwire.records.walk import decompressed, is_int64, plain_attributes, tombstone_flag
+from tagwire.records.walk import decompressed, is_int64, record_from
 from tagwire.wire.compression import compress
 
 if TYPE_CHECKING:
@@ -44,16 +43,8 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
     """Return a message as a `Record`. If `appended` is set, this append time replaces the message's own timestamp."""
-    attributes = header[format.fields["attributes"].name]
-    return Record(
-        offset,
-        format.role(header, "base_timestamp") if appended is None else appended,
-        header["key"],
-        header["value"],
-        tuple((each["key"], each["value"]) for each in header.get("headers", ())),
-        attributes=plain_attributes(format, attributes),
-        tombstone=tombstone_flag(format, attributes),
-    )
+    timestamp = format.role(header, "base_timestamp") if appended is None else appended
+    return record_from(format, header, header[format.fields["attributes"].name], offset, timestamp)
 
 
 class Messages:
@@ -133,8 +124,7 @@ class Messages:
         plans = self.format.plans
         if plans.records is None or self.is_mixed:
             return None
-        bases = {OFFSET: shift, TIMESTAMP: appended or 0, SCALE: int(appended is None)}
-        inputs = plans.inputs(bases, {})
+        inputs = plans.inputs({}, shift, appended or 0, int(appended is None))
         return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.rejected)
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:

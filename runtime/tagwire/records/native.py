@@ -96,12 +96,14 @@ class Plans:
         except NotNative:
             return None
 
-    def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
+    def inputs(self, header: dict[str, Any], base_offset: Any, base_timestamp: Any, scale: int = 1) -> tuple[Any, ...]:
         """Return the numbers that native code needs to read or write records, such as the base offset.
 
-        A number that isn't in `given` comes from the batch header, or is 0.
+        If `scale` is 0, all records have the timestamp `base_timestamp`. Numbers that aren't parameters come from the
+        batch header, or are 0.
         """
         assert self.records is not None
+        given = {OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: scale}
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
 
@@ -193,7 +195,7 @@ def write_natively(
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED
-    inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
+    inputs = plans.inputs(header, base_offset, base_timestamp)
     try:
         data, highest, is_unsure = plans.records.write(records, inputs)
     except (OverflowError, TypeError):  # the base offset or timestamp is not a 64-bit integer
@@ -220,7 +222,7 @@ def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp:
         return None
     from tagwire._engine import Gathering
 
-    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
+    inputs = format.plans.inputs({}, base_offset, base_timestamp)
     try:
         found = Gathering(plan, inputs)
     except (OverflowError, TypeError):  # the base offset or timestamp is not a 64-bit integer
@@ -247,7 +249,7 @@ def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_
 
     Also return None if the base offset or timestamp has changed, because the collected bytes depend on both.
     """
-    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
+    inputs = format.plans.inputs({}, base_offset, base_timestamp)
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 
 
@@ -256,7 +258,7 @@ def written_of(
 ) -> Written | None:
     """Return the encoded records, or None if the base offset or timestamp has changed since they were collected."""
     plan = format.plans.records
-    inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
+    inputs = format.plans.inputs(header, base_offset, base_timestamp)
     assert plan is not None
     if inputs != found.inputs:
         return None

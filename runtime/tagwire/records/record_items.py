@@ -51,20 +51,31 @@ _RECORD: Final = [
 
 
 def fits(format: "Format") -> bool:
-    """Return whether records of this format consist of exactly the fields that this module reads."""
+    """Return whether records of this format consist of exactly the fields of magic 2.
+
+    Only the attributes may be absent, if the batch header says so.
+    """
     items = format.record.items
-    return _types(items[:6]) == _RECORD and len(items) == 7 and _has_headers(items[6]) and not items[1].bits
+    if _types(items[:6]) != _RECORD or len(items) != 7 or not _has_headers(items[6]):
+        return False
+    return items[1].is_unframed and _are_plain(items[2:])
 
 
 def _has_headers(item: Item) -> bool:
     kind = item.type
+    if item.name != "headers" or not isinstance(kind, Array) or not isinstance(kind.element, Nested):
+        return False
+    fields = kind.element.struct.items
     return (
-        item.name == "headers"
-        and isinstance(kind, Array)
-        and kind.length == VARINT
-        and isinstance(kind.element, Nested)
-        and _types(kind.element.struct.items) == _HEADER
+        kind == Array(Nested(kind.element.struct), VARINT, nullable=False)
+        and _types(fields) == _HEADER
+        and _are_plain(fields)
     )
+
+
+def _are_plain(items: tuple[Item, ...]) -> bool:
+    """Return whether each item is always present, and its type alone determines how to read it."""
+    return all(item.is_unframed and item.condition is None for item in items)
 
 
 def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:

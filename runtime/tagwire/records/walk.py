@@ -15,7 +15,6 @@ from tagwire.layout import Array
 from tagwire.limits import Limits
 from tagwire.records import record_items
 from tagwire.records.format import Format
-from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 from tagwire.text_format import byte_count
 from tagwire.wire.compression import DecompressionError, decompress_in_place
@@ -106,7 +105,7 @@ class Walk:
         reading = None
         if plans.records is not None:
             offset, timestamp, is_appended = self.bases
-            inputs = plans.inputs({OFFSET: offset, TIMESTAMP: timestamp, SCALE: int(not is_appended)}, self.header)
+            inputs = plans.inputs(self.header, offset, timestamp, int(not is_appended))
             reading = plans.records.read(
                 self.data, self.pos, self.end, self.count(), inputs, self.limits, self.by_layout
             )
@@ -196,15 +195,7 @@ class Walk:
         for name, number in (("offset", offset), ("timestamp", timestamp)):
             if not is_int64(number):
                 self.reader.fail(f"{name} {number}", "a 64-bit number")
-        return Record(
-            offset,
-            timestamp,
-            value["key"],
-            value["value"],
-            tuple((each["key"], each["value"]) for each in value["headers"]),
-            attributes=plain_attributes(self.format, value["attributes"]),
-            tombstone=tombstone_flag(self.format, value["attributes"]),
-        )
+        return record_from(self.format, value, value["attributes"], offset, timestamp)
 
 
 def is_int64(number: int) -> bool:
@@ -219,10 +210,18 @@ def plain_attributes(format: Format, attributes: int) -> int:
     return attributes
 
 
-def tombstone_flag(format: Format, attributes: int) -> bool | None:
-    """Return the tombstone bit of a record's attributes, or None if its format has no such bit."""
-    group = format.record_bits.get("is_tombstone")
-    return None if group is None else bool(group.of(attributes))
+def record_from(format: Format, values: dict[str, Any], attributes: int, offset: int, timestamp: int) -> Record:
+    """Return a `Record` for the decoded values of a record or, in message set formats, of a message."""
+    tombstone = format.record_bits.get("is_tombstone")
+    return Record(
+        offset,
+        timestamp,
+        values["key"],
+        values["value"],
+        tuple((each["key"], each["value"]) for each in values.get("headers", ())),
+        attributes=plain_attributes(format, attributes),
+        tombstone=None if tombstone is None else bool(tombstone.of(attributes)),
+    )
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:

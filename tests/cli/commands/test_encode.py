@@ -20,6 +20,7 @@ def test_encode_hex_and_bytes() -> None:
         ("", "empty; give a JSON object"),
         ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
         ('{"groupId": "g", "groupId": "h"}', "duplicate key 'groupId' in an object"),
+        ("{}\n{}", "line 2, column 1: expected the end of the input after a JSON value"),
         ('{"groupId": NaN}', 'NaN is not valid JSON; write it as the string "NaN"'),
         (b'{"groupId": "\xff"}', "byte 0xff at offset 13 is not valid UTF-8"),
         ("[" * 200_000, "nested too deeply; no message has that many levels"),

@@ -225,7 +225,7 @@ BAD_LINES = [
     (lines({**FRAME, "version": "0"}), "line 3: version: expected a version number, got '0'"),
     (lines({**FRAME, "version": True}), "line 3: version: expected a version number, got True"),
     (lines({**FRAME, "version": 99}), "line 3: LeaveGroupRequest has no version 99; supported versions are 0-5"),
-    (lines({**FRAME, "header": []}), "line 3: header: expected a JSON object, got ()"),
+    (lines({**FRAME, "header": []}), "line 3: header: expected a JSON object, got []"),
     (lines({**FRAME, "header": {"clientld": "x"}}), "no field 'clientld'; did you mean 'clientId'?"),
     (lines({**FRAME, "header": {"requestApiKey": 3}}), "line 3: LeaveGroupRequest v0: header.request_api_key"),
     (lines({**FRAME, "body": {"groupId": "g"}}), "line 3: LeaveGroupRequest v0: member_id: the key 'memberId'"),

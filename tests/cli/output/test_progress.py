@@ -1,7 +1,6 @@
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,8 @@ def test_standard_output_elsewhere(name: str, words: list[str]) -> None:
 @pytest.mark.parametrize("name", ["stat"])
 def test_a_bar_is_not_drawn_for_every_batch(words: list[str]) -> None:
     """Check that not every batch redraws the progress bar: redrawing takes longer than reading a small batch."""
-    begin = time.monotonic()
     _, seen = on_terminal(*words, stdout=Path("out"))
-    assert seen.count("stat ") <= 10 * (time.monotonic() - begin) + 3 < 3 * 2 * 40
+    assert seen.count("stat ") < 3 * 2 * 40
 
 
 @pytest.mark.parametrize("name", ["stat", "salvage"])

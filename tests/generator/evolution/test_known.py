@@ -4,19 +4,13 @@ from pathlib import Path
 
 import pytest
 from command import tagwire_result
-from spec_projects import edit_spec, make_project, spec, write_spec
+from spec_projects import SETTINGS, edit_spec, make_project, spec, write_spec
 
 from tagwire_generator.reading import spec as spec_reading
 
 pytestmark = pytest.mark.thorough
 
-SETTINGS = """
-[[tool.tagwire.sets]]
-specs = "message_specs"
-package = "pings"
-output = "src"
-lock = "pings.lock.json"
-"""
+LOCK = 'lock = "pings.lock.json"\n'
 Edit = Callable[[Path], None]
 
 
@@ -25,7 +19,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create a project with one data message and three released APIs, one of which was later removed."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
-    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    (tmp_path / "pyproject.toml").write_text(SETTINGS + LOCK)
     for key, name in ((8, "Pong"), (9, "Gone")):
         write_spec(tmp_path, f"{name}Request", apiKey=key)
         write_spec(tmp_path, f"{name}Response", apiKey=key)

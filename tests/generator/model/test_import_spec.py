@@ -8,7 +8,7 @@ Ranges = dict[tuple[int, int], int]
 
 
 def versions(ranges: Ranges) -> StructVersions:
-    return StructVersions((Versions(*each), number) for each, number in ranges.items())
+    return StructVersions(tuple((Versions(*each), number) for each, number in ranges.items()))
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,6 @@ def test_rejected_input(tmp_path: Path, case: str) -> None:
 
 
 def test_settings_that_are_not_text(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_bytes(b"\xff")
-    with pytest.raises(SettingsError, match="can't be read"):
+    (tmp_path / "pyproject.toml").write_bytes(b"#\xff")
+    with pytest.raises(SettingsError, match="byte 1 of the file, 0xff, is not valid UTF-8; save the file as UTF-8"):
         load(tmp_path)

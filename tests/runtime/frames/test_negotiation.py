@@ -85,11 +85,12 @@ PRODUCE = tagwire_messages.ProduceRequest(topic_data=[TopicProduceData(name="t",
 
 
 def test_a_version_for_an_instance_loses_nothing() -> None:
-    named = tagwire_messages.ProduceRequest(topic_data=[TopicProduceData(name="t")])
-    assert negotiate(named, {0: (0, 13)}) == 12
+    assert negotiate(PRODUCE.replace(topic_data=[TopicProduceData(name="t")]), {0: (0, 13)}) == 12
     assert negotiate(tagwire_messages.ProduceRequest, {0: (0, 13)}) == 13
-    with pytest.raises(LossyVersionsError, match=r"version 13 would lose topic_data\[0\].name; leave"):
-        negotiate(PRODUCE, {0: (0, 13)})
+    invalid: Any = PRODUCE.replace(acks="all")
+    for request, text in ((PRODUCE, r"topic_data\[0\].name; leave .*yourself$"), (invalid, "acks: expected int16")):
+        with pytest.raises(LossyVersionsError, match=text):
+            negotiate(request, {0: (0, 13)})
 
 
 def test_for_version_drops_fields_of_other_versions() -> None:

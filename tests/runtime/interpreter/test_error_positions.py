@@ -20,6 +20,7 @@ from compared_errors import (
 )
 from damage import Sample, damaged, samples
 from mistaken_values import with_odd_value
+from native_engine import in_use
 
 import tagwire
 import tagwire_messages as messages
@@ -29,7 +30,7 @@ from tagwire.message.field_table import layout_of
 from tagwire_messages.metadata_response import MetadataResponsePartition as Partition
 from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
 
-pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this installation has no native engine")
+pytestmark = in_use
 
 
 @pytest.mark.parametrize("limit", BOUNDS)

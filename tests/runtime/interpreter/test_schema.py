@@ -130,7 +130,7 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Field("a", "int9"), "a has type 'int9'; did you mean 'int"),
         (lambda: Field("a", "[][]int8"), "a has type '[]int8'"),
         (lambda: Field("a", 5), "a has type 5; expected bool, int8"),  # type: ignore[arg-type]
-        (lambda: Field("a", []), "a has type (); expected"),
+        (lambda: Field("a", []), "a has type []; expected"),
         (lambda: Field("a", ["int8"]), "; expected bool, int8"),  # type: ignore[list-item]
         (lambda: Field("a", [INNER, INNER]), "; expected bool, int8"),
         (lambda: Field("a", "int8", nullable=True), "a is of type int8, which can't be nullable"),

@@ -59,7 +59,7 @@ REJECTIONS = [
     (1, {"max_wait_ms": 5.0}, "max_wait_ms", "expected int32 (-2147483648 to 2147483647), got float 5.0"),
     (1, {"quota": 10**5000}, "quota", "got an int of 16610 bits"),
     (0, {"urgent": 2}, "urgent", "expected bool, got int 2"),
-    (0, {"urgent": []}, "urgent", "expected bool, got ()"),
+    (0, {"urgent": []}, "urgent", "expected bool, got []"),
     (0, {"ratio": "1"}, "ratio", "expected float64 (a float), got str '1'"),
     (0, {"ratio": 10**400}, "ratio", "expected float64"),
     (0, {"payload": "text"}, "payload", "expected bytes, got str 'text'"),

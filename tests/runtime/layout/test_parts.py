@@ -4,15 +4,7 @@ from typing import Any
 import pytest
 from sample_messages.poll import PollRequest
 
-from tagwire.layout import (
-    COMPACT,
-    Array,
-    Bits,
-    Fixed,
-    Layout,
-    StructLayout,
-    Varint,
-)
+from tagwire.layout import COMPACT, Array, Bits, Fixed, Layout, StructLayout, Varint
 from tagwire.layout.parts import bit_names
 from tagwire.lazy import FrozenData
 from tagwire.message.field_table import layout_of

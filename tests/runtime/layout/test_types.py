@@ -2,18 +2,7 @@ from typing import Any
 
 import pytest
 
-from tagwire.layout import (
-    COMPACT,
-    INT16,
-    INT32,
-    VARINT,
-    Array,
-    Fixed,
-    Nested,
-    Sized,
-    StructLayout,
-    Varint,
-)
+from tagwire.layout import COMPACT, INT16, INT32, VARINT, Array, Fixed, Nested, Sized, StructLayout, Varint
 from tagwire.wire.types import WIRE_TYPES
 
 INT = Fixed(WIRE_TYPES["int32"])

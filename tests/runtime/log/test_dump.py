@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from native_engine import in_use
 from random_logs import RandomLog
 
-from tagwire import engine
 from tagwire.errors import DecodeError
 from tagwire.limits import Limits
 from tagwire.log import dump
@@ -14,7 +14,7 @@ from tagwire.log.dump import batch_lines, native_lines
 from tagwire.records import Record, RecordBatch, build, format_of, read_batches
 from tagwire.records.walk import Walk
 
-pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine")
+pytestmark = in_use
 
 KEYS = ["", "h", 'quote " and \\', "\b\t\n\v\f\r\0\x1f\x7f", "é ű 森 \U0001f332", "x" * 300]
 

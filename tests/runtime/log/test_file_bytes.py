@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import small_logs
 from command import tagwire_result
-from native_engine import native
+from native_engine import in_use, native
 
-from tagwire import engine, log
+from tagwire import log
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import Conversion, convert_partition
@@ -153,7 +153,7 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
     assert STEADY[way](found, tmp_path / "out")
 
 
-@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+@in_use
 def test_batches_across_the_ends_of_windows_are_read_natively(tmp_path: Path) -> None:
     batches = [build([Record(offset, 0, None, b"v" * 100_000)], base_offset=offset).encode() for offset in range(12)]
     batches.append(build([Record(12, 0, None, b"v" * 1_000_000)], base_offset=12).encode())

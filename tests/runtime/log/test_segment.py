@@ -7,17 +7,16 @@ from struct import pack
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from native_engine import in_use
 from small_logs import write_segment
 
 from tagwire.log import Segment
 from tagwire.log.file_bytes import JUMP
 from tagwire.log.scan import Scan
-from tagwire.message.engines import engine
 from tagwire.records import Record, RecordBatch, build
 from tagwire.records.building import BatchBuilder
 
 Positions = list[tuple[int, RecordBatch]]
-native = pytest.mark.skipif(engine() != "native", reason="the pure engine looks up the index of every segment")
 
 
 def made(kind: str, base: int, count: int, size: int) -> RecordBatch:
@@ -53,7 +52,7 @@ def by_loop(batches: Positions, offset: int) -> int:
     return next((position for position, batch in batches if batch.last_offset >= offset), max(ends, default=0))
 
 
-@native
+@in_use
 @given(segments(("v2", "v2", "empty", "v1"), -4), st.integers(0, 40), st.sampled_from(["", "zeros", "cut", "bad"]))
 @example(in_a_row(made("v2", 0, 1, 5)), 1, "zeros")
 @example(in_a_row(made("v2", 0, 2, 5), made("v2", 1, 2, 5)), 2, "")  # the second batch repeats an offset
@@ -91,7 +90,7 @@ def test_index_never_changes_the_position(
         assert segment.position_of(Scan(segment.name, data), offset) == by_loop(batches, offset)
 
 
-@native
+@in_use
 @pytest.mark.parametrize(("size", "lookups"), [(JUMP, []), (JUMP + 1, ["index"])])
 def test_small_segments_need_no_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, lookups: list[str]

@@ -7,8 +7,7 @@ from tagwire.log.writing import index_kinds
 
 
 @pytest.mark.parametrize(
-    ("indexes", "has_times"),
-    [((), True), (("index",), False), (("timeindex",), True), (("index", "timeindex"), True)],
+    ("indexes", "has_times"), [((), True), (("index",), False), (("timeindex",), True), (("index", "timeindex"), True)]
 )
 def test_kinds_of_indexes_of_a_copied_segment(tmp_path: Path, indexes: tuple[str, ...], has_times: bool) -> None:
     path = tmp_path / f"{0:020}.log"

@@ -47,7 +47,7 @@ def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: 
         def construct_natively(self, owner: type, init: object) -> None:
             thread = threading.Thread(target=from_another_thread, daemon=True)
             thread.start()
-            thread.join(5)
+            thread.join(60)
 
     monkeypatch.setattr(binding, "native_engine", Engine)
     assert callable(Fresh.__init__) and free.is_set()

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from native_engine import native
+from native_engine import in_use, native
 
 import tagwire
 import tagwire_messages as messages
+from tagwire.errors import EncodeError
 from tagwire.message.binding import FirstUse
 from tagwire.message.engines import DisagreementError, native_obstacle, python_serializer, serializer_of
 from tagwire.message.field_table import FieldRow
 from tagwire.message.serializer import LayoutSerializer, Serializer
 from tagwire.versions import Versions
 from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire_messages import metadata_response
 
-in_use = pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
 CALLS = ("decode", "decode_from", "encode", "encoded_size")
 
 
@@ -229,6 +230,17 @@ def test_disagreement_caused_by_a_changing_value_is_reported() -> None:
     message.error_code = Fickle()  # type: ignore[assignment]
     with pytest.raises(DisagreementError):
         message.encoded_size(4)
+
+
+def test_arrays_deleted_from_all_elements_have_no_size() -> None:
+    partitions = [metadata_response.MetadataResponsePartition() for _ in range(3)]
+    for partition in partitions:
+        del partition.replica_nodes
+    topic = metadata_response.MetadataResponseTopic(name="a", partitions=partitions)
+    message = messages.MetadataResponse(topics=[topic])
+    for call in (message.encode, message.encoded_size):
+        with pytest.raises(EncodeError, match="has no replica_nodes"):
+            call(12)
 
 
 @in_use

@@ -2,12 +2,7 @@ import pytest
 from sample_messages.poll import PollRequest, PollTopic, Rack
 
 from tagwire.errors import UnsupportedVersionError
-from tagwire.layout import (
-    Array,
-    Nested,
-    StructLayout,
-    TaggedSection,
-)
+from tagwire.layout import Array, Nested, StructLayout, TaggedSection
 from tagwire.message.field_table import FieldRow, layout_of
 from tagwire.versions import Versions
 

@@ -193,7 +193,7 @@ REJECTED = [
     ({"topics": [{**TOPIC, "topicId": "1f728a3b-8353-44f6-825a-d1269b7bd6ec"}]}, "topics[0].topic_id", "a UUID"),
     ({"topics": [{**TOPIC, "topicId": "H3KKO4NTRPaCWtEmm3vW+A"}]}, "topics[0].topic_id", "a UUID"),
     ({"topics": [{**TOPIC, "topicId": 5}]}, "topics[0].topic_id", "URL-safe base64, got int 5"),
-    ({"_unknownTags": []}, "unknown_tags", "expected a JSON object that maps tags to base64 strings, got ()"),
+    ({"_unknownTags": []}, "unknown_tags", "expected a JSON object that maps tags to base64 strings, got []"),
     ({"_unknownTags": {"-1": ""}}, "unknown_tags", "expected a tag (a decimal string, 0 to 2147483647), got str '-1'"),
     ({"_unknownTags": {"2147483648": ""}}, "unknown_tags", "expected a tag (a decimal string, 0 to 2147483647)"),
     ({"_unknownTags": {5: ""}}, "unknown_tags", "expected a tag (a decimal string, 0 to 2147483647), got int 5"),

@@ -1,3 +1,4 @@
+import gc
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -6,13 +7,13 @@ from uuid import UUID
 
 import golden_files
 import pytest
-from native_engine import native
+from native_engine import in_use, native
 from sample_messages.poll import PollRequest
 
 import tagwire
 import tagwire_messages as messages
 from tagwire.message.json_text import dumped
-from tagwire_messages import HeartbeatRequest, MetadataResponse
+from tagwire_messages import HeartbeatRequest, JoinGroupRequest, MetadataResponse
 from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
 
 CLASSES = {
@@ -190,3 +191,22 @@ def test_unknown_version() -> None:
     for call in (lambda: HeartbeatRequest.from_json_text("{}", 99), lambda: HeartbeatRequest().to_json_text(99)):
         with pytest.raises(tagwire.UnsupportedVersionError):
             call()
+
+
+@in_use
+def test_user_code_that_removes_an_unfinished_dict() -> None:
+    """The engine must own the dict that it fills. A sanitizer, or PYTHONMALLOC=debug, finds it if it doesn't."""
+    removed = []
+
+    class Removing(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            for found in gc.get_objects():
+                if type(found) is list and found and type(found[0]) is dict and found[0].get("groupId") == "marked":
+                    removed.append(found)
+                    found[0] = None
+            return super().__iter__()
+
+    request = JoinGroupRequest(group_id="marked")
+    expected = request.to_json(5)
+    request.protocols = Removing()
+    assert request.to_json(5) == expected and removed

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from native_engine import in_use
 
 import tagwire
 from tagwire_messages import MetadataResponse
@@ -17,7 +18,6 @@ from tagwire_messages.metadata_response import MetadataResponsePartition as Part
 from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
 from tagwire_messages.sasl_authenticate_request import SaslAuthenticateRequest
 
-native = pytest.mark.skipif(tagwire.engine() != "native", reason="the pure engine leaves tracking to Python")
 DATA = MetadataResponse(topics=[Topic(name="a", partitions=[Partition(leader_id=3, replica_nodes=[3, 1000])])]).encode(
     12
 )
@@ -36,7 +36,7 @@ WAYS: dict[str, Callable[[], Partition]] = {
 }
 
 
-@native
+@in_use
 @pytest.mark.parametrize("way", WAYS)
 def test_atomic_values_need_no_tracking(way: str) -> None:
     partition = WAYS[way]()
@@ -46,7 +46,7 @@ def test_atomic_values_need_no_tracking(way: str) -> None:
     assert not gc.is_tracked(partition)
 
 
-@native
+@in_use
 @pytest.mark.parametrize(
     "struct",
     [
@@ -63,14 +63,14 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
     assert gc.is_tracked(struct)
 
 
-@native
+@in_use
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
     """Any object can be put in the `unknown_tags` of a struct, so the garbage collector must track the struct."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 
 
-@native
+@in_use
 def test_development_mode_tracks_every_struct() -> None:
     program = """
 import gc
@@ -121,7 +121,7 @@ def test_subclasses_assign_in_ways_of_their_own() -> None:
     assert partition.leader_id == 9
 
 
-@native
+@in_use
 @pytest.mark.parametrize("enabled", [True, False])
 def test_decoding_leaves_the_collector_as_it_was(enabled: bool) -> None:
     topics = [Topic(name=str(number), partitions=[Partition()]) for number in range(5000)]

@@ -13,8 +13,8 @@ INCLUDE = Path(sysconfig.get_path("include"))
 COMPILER = shlex.split(os.environ.get("CC") or "cc")
 SOURCES = {path.relative_to(NATIVE).as_posix(): path.read_text("utf-8") for path in sorted(NATIVE.glob("*/*.[ch]"))}
 INCLUDES = {source: re.findall(r'^#include "(.+)"', text, re.MULTILINE) for source, text in SOURCES.items()}
-PARTS = {"engine/encode_tags_impl.h", "engine/framed_decode_impl.h", "engine/framed_encode_impl.h"}
-"""The last parts of decode.h and encode.h. They don't compile alone, because they use functions of these headers."""
+PARTS = {f"engine/{part}_impl.h" for part in ("encode_tags", "framed_decode", "framed_encode", "json_write")}
+"""Headers that don't compile alone, because they use functions of the headers that include them."""
 
 TYPE = r"^(?:\} |(?:enum|struct|union) (?=\w+ \{))(tw_\w+)"
 FUNCTION = r"^(?!typedef\b)\w.*?\b(tw_\w+)\([^;{}]*\)\s*\{"
@@ -64,8 +64,8 @@ def test_no_header_includes_itself(source: str) -> None:
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
-def test_a_part_is_included_once(part: str) -> None:
-    assert sum(includes.count(part) for includes in INCLUDES.values()) == 1
+def test_how_often_a_part_is_included(part: str) -> None:
+    assert sum(includes.count(part) for includes in INCLUDES.values()) == 1 + (part == "engine/json_write_impl.h")
 
 
 @pytest.mark.parametrize("pattern", [TYPE, FUNCTION], ids=["types", "functions"])

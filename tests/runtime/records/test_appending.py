@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from native_engine import in_use
 
 from tagwire import engine
 from tagwire.errors import TagwireError
@@ -185,7 +186,7 @@ def test_a_deleted_property_is_an_error(name: str) -> None:
         builder.build()
 
 
-@pytest.mark.skipif(engine() != "native", reason="the native engine is not in use")
+@in_use
 @pytest.mark.parametrize("call", [BatchBuilder.build, BatchBuilder.append, lambda builder: list(builder.records)])
 def test_an_object_without_a_plan_does_no_harm(call: Callable[[BatchBuilder], object]) -> None:
     builder = appended([FIRST])

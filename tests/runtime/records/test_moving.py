@@ -7,10 +7,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from native_engine import in_use
 from random_logs import RandomLog
 from small_logs import sealed
 
-from tagwire import engine, log
+from tagwire import log
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.log import rebatching
 from tagwire.log.convert import Conversion, convert_partition
@@ -27,7 +28,7 @@ from tagwire.records.moving import (
     rebuilt,
 )
 
-pytestmark = pytest.mark.skipif(engine() != "native", reason="the native engine does not run")
+pytestmark = in_use
 
 
 def contents(folder: Path) -> dict[str, bytes]:

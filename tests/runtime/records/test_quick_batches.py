@@ -4,8 +4,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from native_engine import in_use
 
-from tagwire import engine
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.scan import QuickBatch, Scan
@@ -13,7 +13,7 @@ from tagwire.records import BatchBuilder, Record, RecordBatch, build, format_of,
 from tagwire.records.native import totals
 from tagwire.wire.checksums import checksum
 
-pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
+pytestmark = in_use
 LONG_WAY = Limits(bytes=1 << 40)
 """With these limits, the native engine does not use the fast path."""
 

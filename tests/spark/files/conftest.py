@@ -1,10 +1,21 @@
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from bucket_writes import Bucket
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the folder for temporary folders. Check that none is left, even after errors and unfinished streams."""
+    folder = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(folder))
+        yield folder
+    assert list(folder.glob("tagwire-*")) == []
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tagwire.log import LogPathError
 from tagwire.log.errors import exists
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import leftovers
-from tagwire_spark.files.local_files import files_below, local_path, matching_paths
+from tagwire_spark.files.local_files import files_below, local_path, matching_paths, temporary_folder
 from tagwire_spark.jobs.outputs import job_output
 from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_write.target import log_target
@@ -57,6 +57,13 @@ def test_patterns_match_as_in_a_shell(tmp_path: Path) -> None:
 
     assert found("a*") == ["a", "a-0"] and found(".*") == [".a-1"] and found("b[[]0]") == ["b[0]"]
     assert found("*/x") == ["a/x", "a-0/x", "b[0]/x"] and found("a/file/*") == found("none/*") == found("a?") == []
+
+
+def test_temporary_folders(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for of_spark, expected in ((f"/nowhere/b,{tmp_path}", tmp_path), ("/nowhere/b", scratch), ("", scratch)):
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", of_spark)
+        with temporary_folder("tagwire-") as folder:
+            assert Path(folder).parent == expected
 
 
 def test_captures_in_a_folder_that_can_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,11 +69,6 @@ def test_planning_lists_once_and_reads_what_options_need(
     assert splits and requests == expected
 
 
-def test_time_index_is_read_for_a_requested_time(store: Any) -> None:
-    splits, requests = planned("counted://k/orders-0", recordsFromTimestamp=str(1_700_000_000_004 + 5 * BATCHES))
-    assert any(".timeindex" in each for each in requests) and splits
-
-
 def test_concurrent_and_sequential_reads_of_time_indexes_give_equal_plans(
     store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,12 +136,6 @@ def test_a_segment_that_changes_before_it_is_read(store: Any) -> None:
     store.rm(f"/k/orders-0/{0:020}.log")
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*the file no longer exists"):
         list(rows_of_task(splits, query, full_schema(query)))
-
-
-def test_a_listing_is_not_remembered(store: Any) -> None:
-    assert len(offsets("counted://k/orders-1")) == 5
-    store.pipe(f"/k/orders-1/{5:020}.log", batch(5))
-    assert offsets("counted://k/orders-1") == [*range(10)]
 
 
 def test_stream_of_a_prefix_reads_each_record_once(store: Any) -> None:

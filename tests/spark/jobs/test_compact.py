@@ -16,10 +16,7 @@ from tagwire.log.convert import copy_directory_files
 from tagwire.log.names import segment_file
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.jobs import (
-    compact,
-    compact_logs,
-)
+from tagwire_spark.jobs import compact, compact_logs
 from tagwire_spark.jobs.compact import Task, compact_whole
 from tagwire_spark.jobs.outputs import Staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units

@@ -336,10 +336,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "not a file name"),
     (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
     (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "differ from the exported ones"),
-    (
-        change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)),
-        ", or the rows are out of order",
-    ),
+    (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), ", or the rows are out of order"),
     (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part of the export lists no files"),
     (lambda folder: next(folder.rglob("*.parquet")).unlink(), "can't be read"),
     (lambda folder: next(folder.rglob("*.parquet")).write_bytes(b"PAR1"), "can't be read"),

@@ -3,12 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native_engine import in_use
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 from small_logs import flip
 from streamed_logs import segment
 
-from tagwire.message.engines import engine
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import log_query
@@ -18,7 +18,6 @@ from tagwire_spark.log_source import LogReader
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
 COMMITTED: dict[str, Any] = {"isolation.level": "read_committed"}
-needs_native = pytest.mark.skipif(engine() != "native", reason="there is no native engine here")
 
 
 def batch(first: int, producer: int = -1, key: bytes = b"k") -> bytes:
@@ -57,7 +56,7 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
     return rows_of_task(plan(query), query, full_schema(query))
 
 
-@needs_native
+@in_use
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
 def test_many_segments_share_an_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
     segments(tmp_path, 300)

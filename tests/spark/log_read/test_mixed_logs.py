@@ -94,7 +94,7 @@ def test_on_spark(spark: SparkSession, tmp_path: Path, mixture: Mixture) -> None
     streamed = spark.readStream.format("kafka_log").options(recordFormat=mixture.named).load(str(tmp_path))
     query = streamed.writeStream.format("memory").queryName("mixed").trigger(availableNow=True).start()
     try:
-        assert query.awaitTermination(120)
+        assert query.awaitTermination(600)
         assert sorted(map(in_short, spark.table("mixed").collect()), key=lambda row: row[1]) == expected
     finally:
         query.stop()

@@ -3,6 +3,7 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+from native_engine import in_use
 from pyspark.sql.types import StructType
 from small_logs import flip
 from streamed_logs import segment
@@ -17,7 +18,7 @@ from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import rows_of
 from tagwire_spark.log_read.splits import plan
 
-pytestmark = pytest.mark.skipif(engine() != "native", reason="there is no native engine here")
+pytestmark = in_use
 
 TIME = 1_700_000_000_000
 

@@ -4,6 +4,7 @@ from struct import pack
 from typing import Any
 
 import pytest
+from native_engine import in_use
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import batch, segment, stream
 from written_logs import read_rows
@@ -11,7 +12,6 @@ from written_logs import read_rows
 from tagwire.log import Partition, directory, indexes
 from tagwire.log.file_bytes import pread
 from tagwire.log.scan import Scan
-from tagwire.message.engines import engine
 from tagwire_spark.log_read import splits
 from tagwire_spark.log_read.batches import _start_hint
 from tagwire_spark.log_read.query import log_query
@@ -230,7 +230,7 @@ def offsets(path: Path, split_bytes: int) -> list[list[int]]:
     ]
 
 
-@pytest.mark.skipif(engine() != "native", reason="only the native engine skips batch headers")
+@in_use
 def test_native_code_skips_headers_before_a_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     span = Scan.span

@@ -187,16 +187,12 @@ def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
         assert error["position"] == len(whole[0])
 
 
-def test_damage_is_a_row_of_one_micro_batch(tmp_path: Path) -> None:
-    bad = bytearray(batch(0))
-    bad[30] ^= 1
-    segment(tmp_path / "t-0", 0, bytes(bad), batch(5))
-    reader = stream(tmp_path, mode="PERMISSIVE")
-    [(position, part)] = triggers(reader, {"t": {"0": 0}})
-    assert [bool(row["_error"]) for row in part] == [True] + [False] * 5
-    segment(tmp_path / "t-0", 0, bytes(bad), batch(5), batch(10))
-    [(_, part)] = triggers(reader, position)
-    assert [(row["offset"], row["_error"]) for row in part] == [(n, None) for n in range(10, 15)]
+def test_damaged_batch_whose_length_reaches_into_the_last_batch(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0), batch(5)[:-12], batch(10))
+    with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
+        list(triggers(stream(tmp_path), {"t": {"0": 0}}))
+    [(end, part)] = triggers(stream(tmp_path, mode="PERMISSIVE"), {"t": {"0": 0}})
+    assert [row["offset"] for row in part] == [*range(5), None, *range(10, 15)] and end == {"t": {"0": 15}}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import tagwire_cli
 import tagwire_messages as kafka
 from tagwire.testing.peer import MockPeer
 from tagwire_workbench.commands import record
+from tagwire_workbench.serving import Stopping
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "record.json").read_text())
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
@@ -70,7 +71,7 @@ def test_a_killed_process_leaves_what_it_wrote(peer: MockPeer, tmp_path: Path) -
     file = tmp_path / "frames.jsonl.gz"
     with recording("--to", peer.address, "-o", file, "--json") as process:
         ask(port_of(process), BEAT)
-        while not file.read_bytes():
+        while len(rows(file)) < 2:
             threading.Event().wait(0.01)
         process.kill()
         process.wait(timeout=30)
@@ -106,7 +107,7 @@ run = partial(tagwire_outcome, "record")
 
 
 def test_blocked_standard_output_does_not_stop_the_recording() -> None:
-    printing = record._Printing(record.Stopping())
+    printing = record._Printing(Stopping())
     reads = threading.Event()
     printed: list[int] = []
 

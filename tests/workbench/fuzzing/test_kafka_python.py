@@ -22,6 +22,7 @@ FINDINGS = [  # the result of each input in docs/howto-fuzzing.md, in the order 
     "accepts: null, expected a value",
 ]
 RELEASE = "3.0.12"
+pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
 
 
 @pytest.fixture

@@ -121,5 +121,3 @@ def test_the_same_failure_is_the_same_line() -> None:
 def test_nothing_to_keep() -> None:
     with pytest.raises(NothingToKeepError, match="there is nothing to preserve"):
         minimise(b"a", lambda data: False)
-    with pytest.raises(NothingToKeepError, match="the target raises no error"):
-        same_failure(lambda data: None, b"a")

@@ -6,7 +6,6 @@ from mock_scripts import BEAT, RULE, actions, answer, faults, play
 import tagwire_messages as kafka
 from tagwire.testing.peer import Action, Close, Send, Wait
 from tagwire_workbench.mocking.script import read_script
-from tagwire_workbench.mocking.yaml_tree import ScriptError
 
 ROOT = Path(__file__).parents[3]
 
@@ -82,6 +81,8 @@ NULL = RULE + "null\n    "
 RANGE = "expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767)"
 INT32 = "expected int32 (-2147483648 to 2147483647)"
 TAG = "expected a tag (a decimal string, 0 to 2147483647)"
+TOKEN = "while scanning for the next token, found character"
+ONE = "a script is one YAML document"
 MANY = "the script has more than 100000 values"
 LADDER = "a0: &a0 []\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(3000))
 LAUGHS = "a: &a [x]\n" + "".join(
@@ -93,7 +94,12 @@ LAUGHS = "a: &a [x]\n" + "".join(
     ("text", "expected"),
     [
         ("", [": the file is empty"]),
-        ("rules: [", [":1:9: expected the node content, but found '<stream end>'"]),
+        ("rules: [", [":1:9: while parsing a flow node, expected the node content, but found '<stream end>'"]),
+        ("rules:\n\t- a", [f":2:1: {TOKEN} '\\t' that cannot start any token; indent with spaces, not with tabs"]),
+        ("rules: @a", [f":1:8: {TOKEN} '@' that cannot start any token; if this is a string, put it in quotes"]),
+        ("a: b: c", [":1:5: mapping values are not allowed here; if the value contains ': ', put it in quotes"]),
+        ("a: 1\n---\nb: 1", [f":2:1: expected a single document in the stream, but found another document; {ONE}"]),
+        ("{a: 1}\n{b: 1}", [f":2:1: expected '<document start>', but found '{{'; {ONE}"]),
         ("rules: []\nrules: []", [":2:1: the key 'rules' is duplicated"]),
         ("rules: &a [*a]", [":1:8: this alias refers to a value that contains it"]),
         ("rules: " + "[" * 3000, [":1:107: the script has more than 100 levels of nesting"]),
@@ -126,25 +132,13 @@ LAUGHS = "a: &a [x]\n" + "".join(
         (RULE + "{close: 1}", [":3:20: expected true or false, got 1"]),
         (RULE + "{unknown_tags: {x: ''}}", [":3:27: expected a tag number, got 'x'"]),
         (RULE + "7", [":3:12: expected an object or null, got 7"]),
+        (b"a: \xc3\xa9\nb: \xff\xfe", [":2:4: invalid start byte; save the file as UTF-8"]),
+        (b"\xff\xfea\0\n\0b", [":2:1: truncated data; save the file as UTF-8"]),
+        ("[" + "{}," * 200_000, [f":1:300002: {MANY}; the values of an alias count each time the alias is used"]),
     ],
 )
-def test_files_that_are_not_scripts(tmp_path: Path, text: str, expected: list[str]) -> None:
+def test_files_that_are_not_scripts(tmp_path: Path, text: str | bytes, expected: list[str]) -> None:
     assert faults(tmp_path, text) == expected
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"a: \xc3\xa9\nb: \xff\xfe", ":2:4: invalid start byte; save the file as UTF-8"),
-        (b"\xff\xfea\0\n\0b", ":2:1: truncated data; save the file as UTF-8"),
-        (b"[" + b"{}," * 200_000, f":1:300002: {MANY}"),
-    ],
-)
-def test_bytes_that_are_not_a_script(tmp_path: Path, data: bytes, expected: str) -> None:
-    (tmp_path / "script.yaml").write_bytes(data)
-    with pytest.raises(ScriptError) as raised:
-        read_script(tmp_path / "script.yaml")
-    assert expected in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,6 @@ def test_anchors_are_for_repetition(tmp_path: Path) -> None:
 def test_json_is_yaml_too(tmp_path: Path) -> None:
     text = '{"rules": [{"request": "HeartbeatRequest", "reply": {"body": {"errorCode": -1}}}]}'
     assert answer(play(tmp_path, text).connect(), BEAT, 0).error_code == -1
-
-
-def test_json_writes_characters_beyond_16_bits_as_two(tmp_path: Path) -> None:
+    # JSON writes a character beyond 16 bits as two escapes.
     text = r'{"rules": [{"request": "MetadataRequest", "reply": {"body": {"clusterId": "\ud83d\ude00"}}}]}'
     assert answer(play(tmp_path, text).connect(), METADATA, 9).cluster_id == "\U0001f600"

@@ -67,8 +67,9 @@ def _read(path: Path) -> Any:
     try:
         document = parse(path.read_text(encoding="utf-8"), file=str(path))
     except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not valid UTF-8"
         raise SpecError(
-            f"{path} can't be read: {error}; correct the file, because the import keeps its descriptions (`about`)",
+            f"{path} can't be read: {reason}; correct the file, because the import keeps its descriptions (`about`)",
             file=str(path),
         ) from None
     if document.root is None or any(problem.severity == "error" for problem in document.problems):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire.text_format import count
-from tagwire_cli.arguments.options import Seconds, json_lines_option, package_option
+from tagwire_cli.arguments.options import json_lines_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.commands.record import Stopping
+from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -44,7 +43,7 @@ def command() -> None:
 )
 @click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines can reach.")
 @click.option("--check", "is_check", is_flag=True, help="Only check the script.")
-@click.option("--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
+@duration_option
 @json_lines_option
 @package_option
 def serve(
@@ -84,9 +83,7 @@ def serve(
     if is_check:
         return
     asyncio.run(_serve(peer, (host, port), seconds, allow_remote=allow_remote, as_json=as_json))
-    if peer.problems:
-        say_error(f"there {'was' if len(peer.problems) == 1 else 'were'} {count(len(peer.problems), 'problem')}")
-        raise SystemExit(1)
+    exit_for_problems(len(peer.problems))
 
 
 async def _serve(

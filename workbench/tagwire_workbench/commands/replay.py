@@ -16,7 +16,7 @@ from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import print_table, table_columns, write_json_line, write_line
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.commands.record import ADDRESS
+from tagwire_workbench.serving import ADDRESS
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address

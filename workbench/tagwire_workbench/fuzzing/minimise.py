@@ -13,8 +13,9 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.layout import Fixed, Nested, Sized
@@ -22,6 +23,8 @@ from tagwire_workbench.fuzzing.framing import FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.input_parts import InputPart, parts_of, splice, value_bytes
 
 Keeps = Callable[[bytes], bool]
+
+NO_ERROR: Final = "the target raises no error for this input, so there is no failure to preserve"
 
 
 class NothingToKeepError(TagwireError, ValueError):
@@ -55,18 +58,27 @@ def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
 
     Raises NothingToKeepError if `target(data)` raises nothing.
     """
-    failure = _failure(target, data)
-    if failure is None:
-        raise NothingToKeepError("the target raises no error for this input, so there is no failure to preserve")
-    return lambda changed: _failure(target, changed) == failure
+    return same_result(partial(raised, target), data, NO_ERROR)
 
 
-def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str, int | None] | None:
+def same_result(result: Callable[[bytes], object], data: bytes, no_failure: str) -> Keeps:
+    """Return a function that tests whether `result` returns the same value for an input as for `data`.
+
+    Raises NothingToKeepError with the text `no_failure` if this value is None.
+    """
+    expected = result(data)
+    if expected is None:
+        raise NothingToKeepError(no_failure)
+    return lambda changed: result(changed) == expected
+
+
+def raised(target: Callable[[bytes], object], data: bytes) -> tuple[str, str, int | None] | None:
+    """Call the target. Return the class, file and line of its exception, or None if it raises nothing."""
     try:
         target(data)
     except (Exception, SystemExit) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        return type(error), last.filename, last.lineno
+        cls, last = type(error), traceback.extract_tb(error.__traceback__)[-1]
+        return f"{cls.__module__}.{cls.__qualname__}", last.filename, last.lineno
     return None
 
 

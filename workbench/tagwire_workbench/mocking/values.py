@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.message import Message
+from tagwire.message.field_table import FieldRow
 from tagwire.message.json import field_to_json
 from tagwire.testing.peer import Received
 from tagwire.text_format import near, shown, suggestion
@@ -47,6 +48,8 @@ class RequestPath:
         self.is_header = text.startswith(_HEADER)
         self.steps: list[str | int | None] = []
         """The steps of the path: field names, indexes, and None for every element of an array."""
+        self.rows: list[FieldRow] = []
+        """The fields that the path names."""
         cls: Any = header if self.is_header else message
         for part in text.removeprefix(_HEADER).split("."):
             cls = self._add(part, cls)
@@ -69,13 +72,19 @@ class RequestPath:
         depth = row.type.count("[]")
         if len(indexes) > depth:
             raise ScriptValueError(f"{self.text}: {name} is not an array")
+        self.rows.append(row)
         self.steps += [name, *(int(index) if index else None for index in indexes)]
         return row.struct if len(indexes) == depth else None
 
     def json(self, request: Received, absent: Any = None) -> Any:
         """Return the JSON value at this path in a request, or `absent` if there is no such value."""
         value = _value(request.header if self.is_header else request.message, self.steps)
-        return absent if value is _ABSENT else field_to_json(value, request.version)
+        if value is _ABSENT:
+            return absent
+        version: int | None = request.version
+        for row in self.rows[:-1]:
+            version = row.struct_version(version)
+        return field_to_json(self.rows[-1], value, version)
 
 
 def _value(value: Any, steps: list[str | int | None]) -> Any:

@@ -102,6 +102,16 @@ class Tree:
             raise ScriptError("\n".join(lines))
 
 
+_REMEDIES: Final = {
+    r"'\t'": "; indent with spaces, not with tabs",
+    "<document start>": "; a script is one YAML document",
+    "another document": "; a script is one YAML document",
+    "mapping values": "; if the value contains ': ', put it in quotes",
+    "cannot start any token": "; if this is a string, put it in quotes",
+}
+"""What to do about syntax errors, by a part of PyYAML's error text. The first match counts."""
+
+
 class _CoreLoader(yaml.SafeLoader):
     """A PyYAML loader with the scalars of YAML 1.2, and limits on nesting and on the number of nodes."""
 
@@ -132,7 +142,9 @@ def read_tree(path: Path) -> Tree:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise ScriptError(f"{path}{position}: {error.problem or error.context}") from None
+        text = ", ".join(filter(None, (error.context, error.problem)))  # "while scanning ..., found ..."
+        remedy = next((remedy for part, remedy in _REMEDIES.items() if part in text), "")
+        raise ScriptError(f"{path}{position}: {text}{remedy}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
     tree.data = _Maker(tree).value(node, ())

@@ -39,7 +39,7 @@ async def serving(
     on_listening: Callable[[Address, Address], object] | None,
 ) -> AsyncGenerator[Address]:
     """Implement `RecordingProxy.serving`. See its docstring for the parameters and errors."""
-    check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
+    check_listening(host, port, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
         raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another proxy")
     listeners = _Listeners(proxy, host, on_listening)

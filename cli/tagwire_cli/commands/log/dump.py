@@ -22,6 +22,7 @@ from tagwire_cli.arguments.options import (
     json_lines_option,
     limit_option,
     limits_of,
+    option_group,
     package_option,
     show_sensitive_option,
 )
@@ -31,6 +32,7 @@ from tagwire_cli.output.tables import byte_writer, camel_keys, write_json_line, 
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
+    from tagwire_cli.output.log_lines import RecordFilter
 
 
 _TEMPLATE_NAMES: Final = ("file", "topic", "partition", "offset", "timestamp", "key", "value", "headers", "attributes")
@@ -74,19 +76,36 @@ class _Template(click.ParamType):  # type: ignore[type-arg]
         return line
 
 
+_filter_options = option_group(
+    click.option(
+        "--start-offset", type=click.IntRange(0), metavar="N", help="Start at this offset, found with the indexes."
+    ),
+    click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset."),
+    click.option(
+        "--start-time", type=_Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO)."
+    ),
+    click.option("--end-time", type=_Time(), metavar="TIME", help="Only records before this time."),
+    click.option("--key", metavar="TEXT", help="Only records with this key."),
+    click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header."),
+    click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records."),
+)
+"""Adds the options that select records. `_record_filter` takes their values."""
+
+
+def _record_filter(**conditions: Any) -> "RecordFilter":
+    """Return the filter for the values of `_filter_options`. Raises click.UsageError if no record can meet them."""
+    from tagwire_cli.output.log_lines import RecordFilter
+
+    for what in ("offset", "time"):
+        first, end = conditions[f"start_{what}"], conditions[f"end_{what}"]
+        if first is not None and end is not None and first >= end:
+            raise click.UsageError(f"--end-{what} must be after --start-{what}; otherwise, there is nothing to print.")
+    return RecordFilter(**conditions)
+
+
 @click.command("dump")
 @paths_argument
-@click.option(
-    "--start-offset", type=click.IntRange(0), metavar="N", help="Start at this offset, found with the indexes."
-)
-@click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset.")
-@click.option(
-    "--start-time", type=_Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO)."
-)
-@click.option("--end-time", type=_Time(), metavar="TIME", help="Only records before this time.")
-@click.option("--key", metavar="TEXT", help="Only records with this key.")
-@click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header.")
-@click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records.")
+@_filter_options
 @click.option(
     "--template", type=_Template(), metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
 )
@@ -103,7 +122,6 @@ class _Template(click.ParamType):  # type: ignore[type-arg]
 @package_option
 def command(
     paths: Sequence[Path],
-    start_offset: int | None,
     template: "Callable[[Mapping[str, str]], str] | None",
     from_log_start: bool,
     with_messages: bool,
@@ -139,7 +157,8 @@ def command(
 
     A PATH may also be an index (.index, .timeindex, .txnindex), a producer snapshot
     (.snapshot), a checkpoint, meta.properties, partition.metadata or quorum-state.
-    Its entries are then printed, one per line.
+    All of its entries are then printed, one per line; options that select or format
+    records have no effect on them.
 
     \b
     Examples:
@@ -149,27 +168,23 @@ def command(
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
       tagwire log dump alpha-0/00000000000000000000.timeindex
     """
-    from tagwire_cli.output.log_lines import DumpOptions, RecordFilter, dump
+    from tagwire_cli.output.log_lines import DumpOptions, dump
 
     registry = find_registry(package) if with_messages else None
-    for first, end, what in (
-        (start_offset, filters["end_offset"], "offset"),
-        (filters["start_time"], filters["end_time"], "time"),
-    ):
-        if first is not None and end is not None and first >= end:
-            raise click.UsageError(f"--end-{what} must be after --start-{what}; otherwise, there is nothing to print.")
+    record_filter = _record_filter(**filters)
     bounds = limits_of(limits)
     logs = [path for path in paths if not _dump_entries(path, as_json)]
     found, skipped = list(partitions_of(logs)), Skipped()
     options = DumpOptions(
         *(format, bounds, registry, skipped, partial, as_json, is_lenient),
-        filter=RecordFilter(start_offset, **filters),
+        filter=record_filter,
         template=template,
     )
     with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as tell:
         for each in found:
             log_start = getattr(each, "log_start_offset", None) if from_log_start else None
-            begin = max((offset for offset in (log_start, start_offset) if offset is not None), default=None)
+            starts = (log_start, record_filter.start_offset)
+            begin = max((offset for offset in starts if offset is not None), default=None)
             for size in dump(each, begin, options, write):
                 if tell:
                     tell(size)

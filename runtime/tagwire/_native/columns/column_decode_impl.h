@@ -317,10 +317,8 @@ static int tw_take_to_end(const tw_field *s, tw_row_reader *w, int64_t at)
             TW_TRY(tw_reserve(frame, level, base + count + 1));
         TW_TRY(tw_take_value(s->element, w, base + count));
     }
-    if (level >= 0) {
-        frame->levels[level].length = base + count;
-        tw_put_int32(frame->buffers + s->slot, at + 1, base + count);
-    }
+    if (level >= 0)
+        tw_end_list(frame, s->slot, level, at, base + count);
     return 0;
 }
 
@@ -342,8 +340,7 @@ static int tw_take_array(const tw_field *s, tw_row_reader *w, int64_t at)
     base = frame->levels[frame->columns[s->slot].inner].length;
     TW_TRY(tw_reserve(frame, frame->columns[s->slot].inner, base + count));
     TW_TRY(tw_take_elements(s->element, w, base, count));
-    frame->levels[frame->columns[s->slot].inner].length = base + count;
-    tw_put_int32(frame->buffers + s->slot, at + 1, base + count);
+    tw_end_list(frame, s->slot, frame->columns[s->slot].inner, at, base + count);
     return 0;
 }
 

@@ -74,26 +74,39 @@ cdef tuple take(object value, str what):
     )
 
 
-cdef dict WIDTHS = {"c": 1, "C": 1, "s": 2, "S": 2, "i": 4, "I": 4, "l": 8, "L": 8}
+# The kind and the width of the source for an array, by the Arrow format of its type.
+cdef dict SOURCES = {
+    "b": (TW_SOURCE_BOOL, 0),
+    **{format: (TW_SOURCE_INT, width) for format, width in zip("cCsSiIlL", (1, 1, 2, 2, 4, 4, 8, 8))},
+    "f": (TW_SOURCE_FLOAT, 4),
+    "g": (TW_SOURCE_FLOAT, 8),
+    **dict.fromkeys("uz", (TW_SOURCE_BYTES, 4)),
+    **dict.fromkeys("UZ", (TW_SOURCE_BYTES, 8)),
+    **dict.fromkeys(("vu", "vz"), (TW_SOURCE_VIEWS, 16)),
+    **dict.fromkeys(("+l", "+m"), (TW_SOURCE_LIST, 4)),
+    "+L": (TW_SOURCE_LIST, 8),
+    "+s": (TW_SOURCE_STRUCT, 0),
+}
+cdef tuple BINARY = (TW_SOURCE_BYTES, TW_SOURCE_VIEWS, TW_SOURCE_BLOCKS)
+cdef tuple LISTS = (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST)
+# The types accepted for a column, by its Arrow format: a description for error messages, and the kinds of sources.
 cdef dict FITTING = {
-    "b": "a bool",
-    "f": "a float",
-    "g": "a float",
-    "u": "a string",
-    "z": "a binary",
-    "+l": "a list",
-    "+m": "a map, or a list of structs with the fields key and value",
-    "+s": "a struct",
+    "b": ("a bool", (TW_SOURCE_BOOL,)),
+    "f": ("a float", (TW_SOURCE_FLOAT,)),
+    "g": ("a float", (TW_SOURCE_FLOAT,)),
+    "u": ("a string", BINARY),
+    "z": ("a binary", BINARY),
+    "+l": ("a list", LISTS),
+    "+m": ("a map, or a list of structs with the fields key and value", LISTS),
+    "+s": ("a struct", (TW_SOURCE_STRUCT,)),
 }
 
 
-cdef str fitting(str expected):
-    """Return a list of the Arrow types accepted for the format `expected`, for error messages."""
+cdef tuple fitting(str expected):
+    """Return the entry of FITTING for the format `expected`. Formats that aren't listed are integers or 16-byte values."""
     if expected.startswith("w:"):
-        return f"a {type_name(expected)} or binary values"
-    if is_time(expected):
-        return f"a {type_name(expected)} or an integer"
-    return FITTING.get(expected, "an integer")
+        return f"a {type_name(expected)} or binary values", BINARY
+    return FITTING.get(expected) or (f"a {type_name(expected)} or an integer" if is_time(expected) else "an integer", (TW_SOURCE_INT,))
 
 
 cdef str format_of(const ArrowSchema_c *schema):
@@ -112,48 +125,22 @@ cdef bint is_time(str format):
 
 cdef int read_type(tw_source *s, str format) except -1:
     """Set the kind and width of `s` from an Arrow format string. The kind TW_SOURCE_NULL means "not supported"."""
-    s.width = 0
-    s.kind = TW_SOURCE_NULL
-    if format in WIDTHS:
-        s.kind, s.width, s.is_signed = TW_SOURCE_INT, WIDTHS[format], format in "csil"
-    elif is_time(format):
-        s.kind, s.width, s.is_signed = TW_SOURCE_INT, 8, True
-    elif format == "b":
-        s.kind = TW_SOURCE_BOOL
-    elif format in ("f", "g"):
-        s.kind, s.width = TW_SOURCE_FLOAT, 4 if format == "f" else 8
-    elif format in ("z", "Z", "u", "U"):
-        s.kind, s.width, s.is_text = TW_SOURCE_BYTES, 4 if format in "zu" else 8, format in "uU"
-    elif format in ("vz", "vu"):
-        s.kind, s.width, s.is_text = TW_SOURCE_VIEWS, 16, format == "vu"
-    elif format.startswith("w:") and width_in(format) >= 0:
-        s.kind, s.width = TW_SOURCE_BLOCKS, width_in(format)
-    elif format in ("+l", "+m", "+L"):
-        s.kind, s.width = TW_SOURCE_LIST, 8 if format == "+L" else 4
-    elif format.startswith("+w:") and width_in(format) >= 0:
-        s.kind, s.width = TW_SOURCE_BLOCK_LIST, width_in(format)
-    elif format == "+s":
-        s.kind = TW_SOURCE_STRUCT
+    s.kind, s.width = SOURCES.get("l" if is_time(format) else format, (TW_SOURCE_NULL, 0))
+    s.is_signed, s.is_text = format in "csil" or is_time(format), format in ("u", "U", "vu")
+    if format.startswith(("w:", "+w:")) and width_in(format) >= 0:
+        s.kind, s.width = TW_SOURCE_BLOCKS if format[0] == "w" else TW_SOURCE_BLOCK_LIST, width_in(format)
     return 0
 
 
 cdef bint fits(const tw_source *s, str format, str expected):
     """Return whether an array of the Arrow format `format` can be encoded as the Arrow format `expected`."""
-    if expected == "b":
-        return s.kind == TW_SOURCE_BOOL
-    if expected in ("f", "g"):
-        return s.kind == TW_SOURCE_FLOAT
-    if expected == "u":
-        return s.is_text
-    if expected == "z":
-        return s.kind in (TW_SOURCE_BYTES, TW_SOURCE_VIEWS, TW_SOURCE_BLOCKS) and not s.is_text
-    if expected.startswith("w:"):
-        return fits(s, format, "z") and (s.kind != TW_SOURCE_BLOCKS or s.width == width_in(expected))
-    if expected in ("+l", "+m"):
-        return s.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST)
-    if expected == "+s":
-        return s.kind == TW_SOURCE_STRUCT
-    return s.kind == TW_SOURCE_INT and (not is_time(format) or format[:3] == expected[:3])
+    if s.kind not in fitting(expected)[1]:
+        return False
+    if s.kind == TW_SOURCE_INT:
+        return not is_time(format) or format[:3] == expected[:3]
+    if s.kind == TW_SOURCE_BLOCKS and expected.startswith("w:"):
+        return s.width == width_in(expected)
+    return s.is_text == (expected == "u")
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str expected, str what) except -1:
@@ -173,7 +160,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_NULL or not fits(s, format, expected):
         if what == "data":
             raise no_bytes(type_name(format))
-        raise ColumnError(f"{what}: expected {fitting(expected)}, got the Arrow type {type_name(format)!r}")
+        raise ColumnError(f"{what}: expected {fitting(expected)[0]}, got the Arrow type {type_name(format)!r}")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
         raise ColumnError(f"{what}: expected {needed} buffers for the Arrow format {format!r}, got {array.n_buffers}")

@@ -113,6 +113,13 @@ static inline void tw_put_int32(tw_buffers *b, int64_t at, int64_t x)
     memcpy(b->values + 4 * at, &narrow, 4);
 }
 
+/* End the list in row `at` of a column. Its elements' level, `level`, now has `length` values. */
+static inline void tw_end_list(tw_frame *frame, int32_t column, int32_t level, int64_t at, int64_t length)
+{
+    frame->levels[level].length = length;
+    tw_put_int32(frame->buffers + column, at + 1, length);
+}
+
 /* Reallocate a buffer. Return 0, or TW_NO_MEMORY if this fails, which leaves the buffer unchanged. */
 int tw_resize(uint8_t **buffer, int64_t size);
 

@@ -117,7 +117,6 @@ cdef extern from "columns/record_batches.h" nogil:
     ctypedef struct tw_sink:
         int32_t column, slot, null_number
         const tw_sink *inner
-    int tw_is_magic2(const tw_struct *)
     ctypedef struct tw_record_reader:
         tw_frame *frame
         const tw_crc32c_tables *crc32c

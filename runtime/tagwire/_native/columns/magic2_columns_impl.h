@@ -40,10 +40,8 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     }
     if (TW_UNLIKELY(headers.p != headers.end))
         return TW_REJECTED;
-    if (level >= 0) {
-        frame->levels[level].length = row;
-        tw_put_int32(frame->buffers + k->column, at + 1, row);
-    }
+    if (level >= 0)
+        tw_end_list(frame, k->column, level, at, row);
     return 0;
 }
 

@@ -1,32 +1,5 @@
 #include "columns/record_batches.h"
 #include "columns/magic2_columns_impl.h"
-#include "columns/record_constants_impl.h"
-
-static int tw_is_nullable_bytes(const tw_field *f)
-{
-    return tw_fast_path_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
-}
-
-static int tw_is_delta(const tw_field *f, int bits) { return tw_fast_path_of(f) == TW_NUMBER && f->bits == bits; }
-
-static int tw_is_headers(const tw_field *f)
-{
-    const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
-    return header != NULL && tw_fast_path_of(f) == TW_LIST && !f->framing->filled && !f->framing->ordered && !header->enclosed &&
-           header->items_count == 2 && header->items[0].kind == TW_STRING && header->items[0].framing->is_usual &&
-           header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
-           header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
-}
-
-int tw_is_magic2(const tw_struct *s)
-{
-    const tw_field *f = s->items;
-    return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_fast_path_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
-           f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].framing->frame == TW_VALUE &&
-           !f[TW_MAGIC2_ATTRIBUTES].framing->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
-           tw_is_delta(f + TW_MAGIC2_OFFSET, 32) && tw_is_nullable_bytes(f + TW_MAGIC2_KEY) &&
-           tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
-}
 
 /* Return whether the batch at `p` can be in the format whose batch length is a varint. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
@@ -103,6 +76,54 @@ static int tw_walk_header(tw_batches *b)
     b->next = w->r.p - b->data;
     memcpy(b->header, w->slots, sizeof b->header);
     return tw_work_out(b->plan, b->header, b->position, b->next - b->position);
+}
+
+/* Compute the value of a constant column for the open batch. Return 1, or 0 if the value is null. */
+static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
+{
+    *x = c->slot < 0 ? c->number : slots[c->slot];
+    if (c->mask)
+        *x = (*x & c->mask) >> c->shift;
+    if (c->indexes != NULL)
+        *x = c->indexes[*x]; /* valid, because the header's bits were checked */
+    if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
+        return 0;
+    return !(c->null_number && *x == -1);
+}
+
+static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
+{
+    for (; first < end && first & 7; first++)
+        tw_put_bit(bits, first, bit);
+    if (end - first >= 8) {
+        memset(bits + (first >> 3), bit ? 0xFF : 0, (size_t)((end - first) >> 3));
+        first += (end - first) & ~(int64_t)7;
+    }
+    for (; first < end; first++)
+        tw_put_bit(bits, first, bit);
+}
+
+/* Store the value of a constant column in the rows from `first` up to `end`. The caller must have made room. */
+static int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
+{
+    const tw_buffers *b = frame->buffers + c->column;
+    size_t width = frame->columns[c->column].width, count = (size_t)(end - first), done = 1;
+    uint8_t *values = b->values + width * (size_t)first;
+    int64_t x;
+    if (first == end)
+        return 0;
+    if (!tw_constant_value(c, slots, &x)) {
+        tw_put_bits(b->valid, first, end, 0);
+        x = 0;
+    }
+    if (frame->columns[c->column].kind == TW_COLUMN_BITS) {
+        tw_put_bits(b->values, first, end, x != 0);
+        return 0;
+    }
+    TW_TRY(tw_put_number(frame, c->column, first, x));
+    for (; done < count; done *= 2)
+        memcpy(values + done * width, values, (done < count - done ? done : count - done) * width);
+    return 0;
 }
 
 /* Complete the rows of a batch from `first` up to `end`: fill the constant columns, and set the frame's number of rows

@@ -132,7 +132,7 @@ cdef class RecordPlan(Owner):
         for column in columns.values():  # columns without a field in this format
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
-        self.c.is_magic2 = tw_is_magic2(s)
+        self.c.is_magic2 = self.format.has_magic2_records
         flag = self.shape.root.child("tombstone")
         self.c.tombstone = -1 if flag is None else self.shape.index(flag)
         return self.inputs(records)

@@ -4,6 +4,8 @@
 cdef enum:
     MOST_BYTES = 0x7FFFFFFF  # the maximum number of bytes in a string column
 
+cdef dict HALTS = {TW_DONE: "done", TW_FULL: "full", TW_TOO_LONG: "full", TW_UNCLEAR: "unclear", TW_UNTRIED: "unclear"}
+
 
 @final
 cdef class RecordColumns:
@@ -136,11 +138,7 @@ cdef class RecordColumns:
             raise_error(halt, "a record", 0, MOST_BYTES)
         if halt == TW_NO_MEMORY:
             raise MemoryError
-        if halt == TW_DONE:
-            return "done"
-        if halt == TW_FULL or halt == TW_TOO_LONG:
-            return "full"
-        return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "rejected"
+        return HALTS.get(halt, "rejected")
 
     cdef int unpack(self) except -100:
         from tagwire.wire.compression import DecompressionError, decompress_in_place

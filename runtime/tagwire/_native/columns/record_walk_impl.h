@@ -5,7 +5,7 @@
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
 
-#include "columns/record_plan.h"
+#include "columns/record_batches.h"
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
 
@@ -100,10 +100,8 @@ static int tw_walk_record_elements(const tw_field *f, const tw_sink *k, tw_recor
     }
     if (index == 0 && f->framing->filled)
         return TW_REJECTED;
-    if (level >= 0) {
-        frame->levels[level].length = base + index;
-        tw_put_int32(frame->buffers + k->column, at + 1, base + index);
-    }
+    if (level >= 0)
+        tw_end_list(frame, k->column, level, at, base + index);
     return 0;
 }
 

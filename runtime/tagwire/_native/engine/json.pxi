@@ -22,22 +22,25 @@ cdef extern from "engine/json_plan.h":
         Py_ssize_t count, written
         const tw_json_field *fields
         Py_ssize_t unknown_slot
+        tw_json_field tags
 
 cdef extern from "engine/json_values.h":
-    ctypedef struct tw_json_style:
+    ctypedef struct tw_json_dict_output:
         const tw_shared *shared
         int lossless
-    PyObject *tw_json_of_struct(const tw_json_style *, const tw_json_struct *, PyObject *)
+        PyObject *into
+        PyObject *key
+        Py_ssize_t index
+    int tw_json_dict_struct(tw_json_dict_output *, const tw_json_struct *, PyObject *) except? -1
     PyObject *tw_struct_of_json(const tw_reader *, const tw_json_struct *, PyObject *)
 
 cdef extern from "engine/json_write.h":
-    ctypedef struct tw_json_writer:
-        tw_json_style style
-        char *p
-        char *end
-        char *start
-        int indent, depth, is_ascii
-    int tw_json_write_struct(tw_json_writer *, const tw_json_struct *, PyObject *)
+    ctypedef struct tw_json_text_output:
+        const tw_shared *shared
+        int lossless
+        int indent, depth
+        tw_writer w
+    int tw_json_text_struct(tw_json_text_output *, const tw_json_struct *, PyObject *) except? -1
 
 cdef extern from "engine/json_read.h":
     ctypedef struct tw_json_reader:
@@ -88,18 +91,21 @@ cdef class JsonPlan(Owner):
         result.cls, result.c = <PyTypeObject *><PyObject *>cls, &c.c
         result.count, result.written, result.fields = len(rows), len(written), fields
         result.unknown_slot = 0 if layout is None else builder.slot(cls, "unknown_tags")
+        self.key(&result.tags, "_unknownTags")
         for index, row in enumerate(rows):
             fields[index].field = &encoded[index] if index < len(written) else NULL
             self.field(builder, &fields[index], cls, row, items.get(row.name), version)
         return result
 
+    cdef int key(self, tw_json_field *result, str name) except -1:
+        cdef bytes text = f'"{name}": '.encode()
+        self.keep(text)
+        result.key, result.text, result.text_size = self.keep(name), text, len(text)
+        return 0
+
     cdef int field(self, Builder builder, tw_json_field *result, object cls, object row, object item, object version) except -1:
         cdef bint in_version = version in row.versions
-        cdef bytes text = f'"{row.json_name}": '.encode()
-        self.keep(text)
-        result.key = self.keep(row.json_name)
-        result.text = text
-        result.text_size = len(text)
+        self.key(result, row.json_name)
         result.attribute = cls._attributes.index(row.name)
         result.dimensions = row.type.count("[]")
         result.nullable = bool(version in row.nullable if in_version else row.nullable)
@@ -198,12 +204,14 @@ cdef JsonPlan json_reader_of(object cls, object version):
 def to_json(message, version, bint is_lossless):
     """Convert a message to a dict of JSON values, or None if only Python can do it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
-    cdef tw_json_style style
+    cdef list converted = [None]
+    cdef tw_json_dict_output out
     if json_plan is None:
         return None
-    style.shared, style.lossless = &SHARED, is_lossless
+    out.shared, out.lossless = &SHARED, is_lossless
+    out.into, out.key, out.index = <PyObject *>converted, NULL, 0
     json_plan.plan.encoded_size(message)
-    return taken_or_none(tw_json_of_struct(&style, json_plan.root, <PyObject *>message))
+    return converted[0] if tw_json_dict_struct(&out, json_plan.root, <PyObject *>message) == 0 else None
 
 
 def from_json(cls, obj, version):
@@ -219,23 +227,22 @@ def from_json(cls, obj, version):
 def to_json_text(message, version, bint is_lossless, indent):
     """Convert a message to JSON text, or None if only Python can convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = None
-    cdef tw_json_writer w
+    cdef tw_json_text_output out
+    cdef uint8_t stack[STACK]
     if indent is None or (type(indent) is int and 0 <= indent <= WIDEST_INDENT):
         json_plan = json_plan_of(type(message), version)
     if json_plan is None:
         return None
-    w.style.shared, w.style.lossless = &SHARED, is_lossless
-    w.p = w.start = w.end = NULL
-    w.indent, w.depth, w.is_ascii = -1 if indent is None else indent, 0, True
+    out.shared, out.lossless = &SHARED, is_lossless
+    out.indent, out.depth = -1 if indent is None else indent, 0
     json_plan.plan.encoded_size(message)
+    start_writing(&out.w, stack)
     try:
-        if tw_json_write_struct(&w, json_plan.root, <PyObject *>message) == 0:
-            return PyUnicode_DecodeUTF8(w.start, w.p - w.start, NULL)
-        if PyErr_Occurred() != NULL:
-            reraise()
-        return None
+        if tw_json_text_struct(&out, json_plan.root, <PyObject *>message) < 0:
+            return None
+        return PyUnicode_DecodeUTF8(<const char *>out.w.start, out.w.p - out.w.start, NULL)
     finally:
-        PyMem_Free(w.start)
+        tw_discard(&out.w)
 
 
 def from_json_text(cls, bytes data, version):

@@ -36,6 +36,7 @@ struct tw_json_struct {
     Py_ssize_t count, written;    /* the first `written` fields belong to this version; others are only read */
     const tw_json_field *fields;
     Py_ssize_t unknown_slot;
+    tw_json_field tags;           /* the JSON key of unknown tags, "_unknownTags" */
 };
 
 /* Create an object from the attribute values in `bound` (NULL means the default), and release these references. If

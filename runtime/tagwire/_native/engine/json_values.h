@@ -5,186 +5,107 @@
 #include "engine/json_letters.h"
 #include "engine/json_plan.h"
 
-/* Options for writing JSON. */
-typedef struct {
-    const tw_shared *shared;
-    int lossless;
-} tw_json_style;
-
 /* Convert values of types that decoding never creates, and unknown tags, to JSON values. Defined in json.pxi. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
-static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct *j, PyObject *object);
-static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value);
+/* Options, and where to store the next value. */
+typedef struct {
+    const tw_shared *shared;
+    int lossless;
+    PyObject *into;         /* a list or dict */
+    PyObject *key;          /* the value's key in a dict; NULL for a list */
+    Py_ssize_t index;       /* the value's index in a list */
+} tw_json_dict_output;
 
-static PyObject *tw_json_of_bytes(PyObject *value)
+/* A list or dict whose values are not all stored yet. `value` is a reference of its own, because converting a value may
+ * run code that removes the list or dict from where it is stored. */
+typedef struct {
+    PyObject *value;
+    Py_ssize_t count;       /* number of values that have begun */
+} tw_json_dict_container;
+
+/* Store a JSON value, such as None or a string. */
+static int tw_json_dict_put(tw_json_dict_output *out, PyObject *value)
+{
+    if (out->key != NULL)
+        return PyDict_SetItem(out->into, out->key, value);
+    return PyList_SetItem(out->into, out->index, Py_NewRef(value));
+}
+
+/* Store a new JSON value and release it. Return -1 if `value` is NULL because creating it failed. */
+static int tw_json_dict_converted(tw_json_dict_output *out, PyObject *value)
+{
+    int failed = value == NULL ? -1 : tw_json_dict_put(out, value);
+    Py_XDECREF(value);
+    return failed;
+}
+
+static int tw_json_dict_number(tw_json_dict_output *out, int64_t x)
+{
+    return tw_json_dict_converted(out, PyLong_FromLongLong(x));
+}
+
+static int tw_json_dict_bytes(tw_json_dict_output *out, PyObject *value)
 {
     Py_ssize_t size = TW_BYTES_SIZE(value);
 #ifndef Py_LIMITED_API
     PyObject *text = PyUnicode_New(TW_BASE64_SIZE(size), 127);
     if (text != NULL && size)
         tw_put_padded_base64((char *)PyUnicode_1BYTE_DATA(text), TW_BYTES_DATA(value), size);
-    return text;
 #else
-    PyObject *text = NULL;
+    PyObject *text;
     char *letters = PyMem_Malloc(TW_BASE64_SIZE(size) + 1);
-    if (letters == NULL)
-        return PyErr_NoMemory();
+    if (letters == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
     tw_put_padded_base64(letters, TW_BYTES_DATA(value), size);
     text = PyUnicode_FromStringAndSize(letters, TW_BASE64_SIZE(size));
     PyMem_Free(letters);
-    return text;
 #endif
+    return tw_json_dict_converted(out, text);
 }
 
-static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
+static int tw_json_dict_uuid(tw_json_dict_output *out, PyObject *value)
 {
     uint8_t bytes[16];
     char letters[TW_UUID_TEXT];
-    if (tw_put_uuid(s->shared, bytes, value) < 0)
-        return NULL;
+    TW_TRY(tw_put_uuid(out->shared, bytes, value));
     tw_put_base64(letters, bytes, 16, tw_base64_url);
-    return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
+    return tw_json_dict_converted(out, PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT));
 }
 
-/* Return the name of an enum value in JSON, or its number if it has no name. The result is a new reference. */
-static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
+static inline int tw_json_dict_null(tw_json_dict_output *out) { return tw_json_dict_put(out, Py_None); }
+static inline int tw_json_dict_bool(tw_json_dict_output *out, PyObject *value) { return tw_json_dict_put(out, value); }
+static inline int tw_json_dict_int(tw_json_dict_output *out, PyObject *value) { return tw_json_dict_put(out, value); }
+static inline int tw_json_dict_float(tw_json_dict_output *out, PyObject *value) { return tw_json_dict_put(out, value); }
+static inline int tw_json_dict_string(tw_json_dict_output *out, PyObject *value) { return tw_json_dict_put(out, value); }
+
+static int tw_json_dict_open(tw_json_dict_output *out, tw_json_dict_container *container, char bracket, Py_ssize_t size)
 {
-    int64_t x = 0;
-    PyObject *text = tw_enum_name(f, value, &x);
-    if (text != NULL)
-        return Py_NewRef(text);
-    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
+    *container = (tw_json_dict_container){bracket == '[' ? PyList_New(size) : PyDict_New(), 0};
+    return container->value == NULL ? -1 : tw_json_dict_put(out, container->value);
 }
 
-/* Convert a value to a JSON value. The caller holds a reference to `value`. */
-static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
+static inline int tw_json_dict_close(tw_json_dict_output *out, tw_json_dict_container *container, char bracket, int failed)
 {
-    if (value == Py_None)
-        Py_RETURN_NONE;
-    switch (f->kind) {
-    case TW_STRUCT:
-        return tw_json_of_struct(s, j->child, value);
-    case TW_ARRAY:
-        return tw_json_of_elements(s, j, f, value);
-    case TW_OPTIONAL:
-        return tw_json_of_value(s, j, f->element, value);
-    case TW_ENUM:
-        return tw_json_of_enum(f, value);
-    case TW_UUID:
-        if (Py_TYPE(value) == s->shared->uuid)
-            return tw_json_of_uuid(s, value);
-        break;
-    case TW_BLOCK:
-    case TW_BINARY:
-        if (j->records && !s->lossless)
-            return PyUnicode_FromStringAndSize("", 0);
-        if (PyBytes_CheckExact(value))
-            return tw_json_of_bytes(value);
-        break;
-    case TW_STRING:
-        if (PyUnicode_CheckExact(value))
-            return Py_NewRef(value);
-        break;
-    case TW_FLOAT32:
-    case TW_FLOAT64:
-        if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
-            return Py_NewRef(value);
-        break;
-    case TW_BOOL:
-        if (PyBool_Check(value))
-            return Py_NewRef(value);
-        break;
-    default:
-        if (PyLong_CheckExact(value))
-            return Py_NewRef(value);
-    }
-    return tw_json_odd(f, value, s->lossless);
+    (void)out, (void)bracket;
+    Py_XDECREF(container->value);
+    return failed ? -1 : 0;
 }
 
-static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
+static inline int tw_json_dict_begin(tw_json_dict_output *out, tw_json_dict_container *container, const tw_json_field *j)
 {
-    PyObject *array, *elements;
-    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes the list */
-    if (elements == NULL)
-        return NULL;
-    array = PyList_New(TW_TUPLE_SIZE(elements));
-    for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(elements); index++) {
-        PyObject *element = tw_json_of_value(s, j, f->element, TW_TUPLE_GET(elements, index));
-        if (element == NULL)
-            Py_CLEAR(array);
-        else
-            PyList_SetItem(array, index, element);
-    }
-    Py_DECREF(elements);
-    return array;
+    out->into = container->value;
+    out->key = j == NULL ? NULL : j->key;
+    out->index = container->count++;
+    return 0;
 }
 
-/* Return 1 if an object's JSON contains the field, 0 for a tagged field that has its default, or -1 for an error. */
-static inline int tw_json_has(const tw_field *f, PyObject *object)
-{
-    TW_HELD PyObject *value = f->tag < 0 ? NULL : tw_slot(object, f->slot);
-    return f->tag < 0 ? 1 : tw_differs(f, value);
-}
-
-/* Return a new reference to a field's value, which is the default if the slot is empty. */
-static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
-{
-    PyObject *value = tw_new_slot(object, f->slot);
-    return TW_LIKELY(value != NULL) ? value : PyObject_GetAttr(object, f->name);
-}
-
-static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyObject *object, PyObject *out)
-{
-    const tw_field *f = j->field;
-    int failed = tw_json_has(f, object);
-    PyObject *value, *converted;
-    if (failed <= 0)
-        return failed;
-    value = tw_json_field_of(object, f);
-    if (value == NULL)
-        return -1;
-    converted = tw_json_of_value(s, j, f, value);
-    failed = converted == NULL ? -1 : PyDict_SetItem(out, j->key, converted);
-    Py_DECREF(value);
-    Py_XDECREF(converted);
-    return failed;
-}
-
-/* Return an object's unknown tags as a new dict of JSON values. Return NULL without an exception if there are none, or
- * if the JSON style isn't lossless. */
-static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
-{
-    TW_HELD PyObject *tags = s->lossless ? tw_slot(object, j->unknown_slot) : NULL;
-    PyObject *converted;
-    if (tags == s->shared->no_tags || tags == NULL)
-        return NULL;
-    Py_INCREF(tags);
-    converted = PyObject_Size(tags) > 0 ? tw_json_unknown_tags(tags) : NULL;
-    Py_DECREF(tags);
-    return converted;
-}
-
-static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
-{
-    PyObject *out, *tags;
-    int failed = 0;
-    if (Py_TYPE(object) != j->cls && !PyObject_TypeCheck(object, j->cls))
-        return NULL;
-    out = PyDict_New();
-    if (out == NULL)
-        return NULL;
-    for (Py_ssize_t index = 0; !failed && index < j->written; index++)
-        failed = tw_json_put_field(s, &j->fields[index], object, out);
-    if (!failed && (tags = tw_json_tags_of(s, j, object)) != NULL) {
-        failed = PyDict_SetItemString(out, "_unknownTags", tags);
-        Py_DECREF(tags);
-    }
-    if (failed || PyErr_Occurred())
-        Py_CLEAR(out);
-    return out;
-}
+#define TW_JSON(name) tw_json_dict_##name /* the prefix of the template's functions, and of those that they call */
+#include "engine/json_write_impl.h"
+#undef TW_JSON
 
 /* Decode padded base64 to a new bytes object. Return NULL without an exception if the base64 is invalid. */
 static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)

@@ -215,7 +215,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
     Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
     int64_t all = count * s->looks_width, size;
     int plain = s->looks_all && tuple != NULL; /* until most objects have an array of their own */
-    tw_last last = {NULL, 0};
+    tw_last last = {shared->empty_tuple, 0}; /* not NULL, which a deleted attribute is */
     for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
     for (Py_ssize_t index = 0; index < count; index++, all += size) {

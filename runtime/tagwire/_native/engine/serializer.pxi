@@ -343,10 +343,11 @@ cdef int rejected_value() except -1:
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
     """Set the reader's limits, and store `limits.depth` in `depth`. Return False if the data exceeds `limits.bytes`."""
-    depth[0] = at_most(limits.depth)
-    if r.end - r.p > at_most(limits.bytes):
+    most_levels, most_bytes, most_elements, most_tags, most_tag_bytes = <tuple>limits.of_messages
+    depth[0] = at_most(most_levels)
+    if r.end - r.p > at_most(most_bytes):
         return False
-    r.elements = at_most(limits.elements)
-    r.unknown_tags = at_most(limits.unknown_tags)
-    r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
+    r.elements = at_most(most_elements)
+    r.unknown_tags = at_most(most_tags)
+    r.unknown_tag_bytes = at_most(most_tag_bytes)
     return True

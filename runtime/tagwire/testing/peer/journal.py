@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from tagwire.addresses import Address
 from tagwire.errors import TagwireError
@@ -22,8 +22,14 @@ from tagwire.sensitive import HIDDEN, hides, showing_sensitive
 from tagwire.text_format import count as counted
 from tagwire.text_format import shown
 
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
 T = TypeVar("T")
-Expected = Message | type[Message]
+RequestName = type[Message] | str | int
+"""A request's class, name or API key."""
+Expected = Message | RequestName
+"""A request equal to a message, or any request of a class."""
 
 _CLOSEST: Final = 3
 """The maximum number of similar requests to show."""
@@ -169,9 +175,29 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
 
 
 class JournalAssertions:
-    """The base class of `MockPeer`, with the received requests, the problems, and assertions about them."""
+    """The base class of `MockPeer`, with the received requests, the problems, and assertions about them.
+
+    Methods with a request as an argument take its class, name or API key. They raise UnknownMessageError for an unknown
+    message, and PeerError if it is not a request.
+    """
 
     journal: Journal
+    registry: Registry
+
+    def request_class(self, request: RequestName) -> type[Message]:
+        """Return the class of a request."""
+        __tracebackhide__ = True
+        cls = self.registry.request(request) if isinstance(request, int) else request
+        cls = self.registry[cls] if isinstance(cls, str) else cls
+        if not (isinstance(cls, type) and issubclass(cls, Message)) or cls.KIND != "request" or cls.API_KEY is None:
+            raise PeerError(f"expected a request's class, name or API key, got {getattr(cls, 'NAME', cls)!r}")
+        return cls
+
+    def _expected(self, expected: Expected) -> Message | type[Message]:
+        """Return the class of a request that isn't given as a message."""
+        __tracebackhide__ = True
+        cls = self.request_class(type(expected) if isinstance(expected, Message) else expected)
+        return expected if isinstance(expected, Message) else cls
 
     @property
     def requests(self) -> list[Received]:
@@ -183,20 +209,22 @@ class JournalAssertions:
         """Errors that kept the peer from answering: requests without a rule, script errors, invalid bytes."""
         return self.journal.problems
 
-    def received(self, request: type[Message]) -> list[Received]:
+    def received(self, request: RequestName) -> list[Received]:
         """Return the requests of this class received so far, in order."""
-        return [each for each in self.requests if each.name == request.NAME]
+        name = self.request_class(request).NAME
+        return [each for each in self.requests if each.name == name]
 
-    def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
+    def wait_for(self, request: RequestName, *, count: int = 1, timeout: float = 10.0) -> list[Received]:
         """Wait until `count` requests of a class have been received, and return them.
 
         Use this with a peer that runs in a thread (`running`). Raises AssertionError after `timeout` seconds, or
         immediately if the peer has a problem.
         """
         __tracebackhide__ = True
-        found = self.journal.wait(request, count, timeout)
+        cls = self.request_class(request)
+        found = self.journal.wait(cls, count, timeout)
         if len(found) < count:
-            text = f"{counted(len(found), request.NAME)} received within {timeout:g} s; {count} expected"
+            text = f"{counted(len(found), cls.NAME)} received within {timeout:g} s; {count} expected"
             raise AssertionError("\n".join([text, *self._summary()]))
         return found
 
@@ -207,7 +235,7 @@ class JournalAssertions:
         how the most similar requests differ.
         """
         __tracebackhide__ = True
-        requests = self.requests
+        expected, requests = self._expected(expected), self.requests
         found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
         if len(found) == times or (found and times is None):
             return
@@ -237,7 +265,7 @@ class JournalAssertions:
         __tracebackhide__ = True
         requests = iter(self.requests)
         before = "the start"
-        for each in expected:
+        for each in map(self._expected, expected):
             found = next((request for request in requests if _is(request, each)), None)
             if found is None:
                 text = f"no such {each.NAME} was received after {before}"
@@ -288,7 +316,7 @@ def _unexplained(problem: PeerProblem) -> BaseException | None:
     return None if is_ours else problem.cause
 
 
-def _is(request: Received, expected: Expected) -> bool:
+def _is(request: Received, expected: Message | type[Message]) -> bool:
     if isinstance(expected, type):
         return request.name == expected.NAME
     return bool(request.message == expected)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from tagwire.addresses import LOOPBACK, Address
 from tagwire.connection import RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.errors import TagwireError
-from tagwire.frames.negotiation import announcement_of, announcing_message, fallback_message
+from tagwire.frames.negotiation import announcement_of, announcing_message, check_registry, fallback_message
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.base import Message
-from tagwire.testing.peer.journal import Journal, JournalAssertions, PeerError, PeerProblem, Received
+from tagwire.testing.peer.journal import Journal, JournalAssertions, PeerError, PeerProblem, Received, RequestName
 from tagwire.testing.peer.replies import Action, AnswerRule, Close, Reply, actions_of, frame_of
 from tagwire.text_format import shown
 from tagwire.versions import Versions
@@ -45,6 +45,7 @@ class MockPeer(JournalAssertions):
             from tagwire.frames.known_packages import kafka_messages
 
             registry = kafka_messages()
+        check_registry(registry)
         self.registry = registry
         self.limits = limits
         self.max_size = max_size
@@ -57,7 +58,7 @@ class MockPeer(JournalAssertions):
 
     def on(
         self,
-        request: type[Message] | str | int,
+        request: RequestName,
         *,
         versions: Versions | str | None = None,
         when: Callable[[Received], object] | None = None,
@@ -83,7 +84,7 @@ class MockPeer(JournalAssertions):
             raise PeerError(f"on({cls.NAME}): expected an integer of 1 or more as `times`, got {shown(times)}")
         return AnswerRule(cls, response, answered, when=when, times=times, enact=self._rules.append)
 
-    def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
+    def offer(self, request: RequestName, versions: Versions | str) -> None:
         """Announce `versions` of an API. By default, the versions of its rules are announced. "none" hides the API.
 
         Requests in other versions are rejected. Raises the same errors as `on`.
@@ -105,17 +106,14 @@ class MockPeer(JournalAssertions):
             found[key] = Versions(min(before.lowest, versions.lowest), max(before.highest, versions.highest))
         return {key: versions for key, versions in sorted({**found, **self._offered}.items()) if versions}
 
-    def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
+    def api(self, request: RequestName) -> tuple[type[Message], type[Message]]:
         """Return a request class and its response class.
 
         Raises UnknownMessageError for an unknown message, and PeerError if it is not a request.
         """
         __tracebackhide__ = True
-        cls = self.registry.request(request) if isinstance(request, int) else request
-        cls = self.registry[cls] if isinstance(cls, str) else cls
-        if not (isinstance(cls, type) and issubclass(cls, Message)) or cls.KIND != "request" or cls.API_KEY is None:
-            raise PeerError(f"expected a request's class, name or API key, got {getattr(cls, 'NAME', cls)!r}")
-        return cls, self.registry.response(cls.API_KEY)
+        cls = self.request_class(request)
+        return cls, self.registry.response(cls.API_KEY or 0)
 
     def reply_to(self, request: Received) -> Reply:
         """Return the answer to a request. Raises PeerError if no rule matches, and any error that the script raises."""
@@ -178,6 +176,8 @@ def _stable(request: type[Message], response: type[Message]) -> Versions:
 
 
 def _versions(versions: Versions | str) -> Versions:
+    if not isinstance(versions, str | Versions):
+        raise TypeError(f"versions: expected a string such as '0-4', or a Versions, got {shown(versions)}")
     return Versions.parse(versions) if isinstance(versions, str) else versions
 
 

@@ -38,7 +38,7 @@ class PeerAddressError(PeerError, OSError):
 @asynccontextmanager
 async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> AsyncGenerator[Address]:
     """Serve clients in the running event loop. Used by `MockPeer.serving`."""
-    check_listening(host, "a mock peer", PeerError, allow_remote=allow_remote)
+    check_listening(host, port, "a mock peer", PeerError, allow_remote=allow_remote)
     if peer.address is not None:
         raise PeerError(f"the peer is already listening at {peer.address}; create another peer")
     tasks: set[asyncio.Task[None]] = set()

@@ -2,7 +2,9 @@ from functools import partial
 from pathlib import Path
 
 from command import tagwire_outcome, tagwire_rows
-from small_logs import stock
+from small_logs import stock, write_segment
+
+from tagwire.records import Record, build
 
 SEGMENT = "00000000000000000000.log"
 outcome = partial(tagwire_outcome, "log")
@@ -18,6 +20,7 @@ def test_compact(tmp_path: Path) -> None:
         "1\tkept\ta tombstone that has not expired",
         "2\tkept\tthe last of its key",
     ]
+    assert "      1  removed  a later record has its key\n\n" in out
     assert out.splitlines()[-1] == f"{folder}: compacted up to offset 3: the active segment begins there"
     assert [row["offset"] for row in rows("dump", tmp_path / "to" / "stock-0")] == [1, 2, 3]
     assert outcome("verify", tmp_path / "to")[0] == 0
@@ -45,3 +48,15 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
     assert (tmp_path / "meta.properties").is_file()
     assert (tmp_path / "cleaner-offset-checkpoint").is_file()
     assert outcome("verify", tmp_path)[0] == 0
+
+
+def test_errors_name_options(tmp_path: Path) -> None:
+    folder = stock(tmp_path / "stock-0")
+    write_segment(folder, build([Record(4, 9, None, b"")], "v2"), base=4)
+    for options, expected in (
+        (("--max-keys", 1, "--output", tmp_path / "to"), ("set --max-keys to a larger", "or --dirty-from to skip")),
+        (("--include-active", "--output", tmp_path / "to"), ("offset 4 has no key", "pass --drop-keyless")),
+        (("--output", folder / SEGMENT), ("Usage: ", "Invalid value for '--output': Directory", "is a file")),
+    ):
+        code, out, err = outcome("compact", folder, *options)
+        assert (code, out) == (1 + ("Usage: " in err), "") and all(text in err for text in expected)

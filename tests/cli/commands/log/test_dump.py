@@ -260,7 +260,10 @@ def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) 
     assert (closed.returncode, closed.stderr) == (0, "")
     if Path("/dev/full").exists():
         full = in_shell(segment, form, ">/dev/full")
-        assert (full.returncode, full.stderr) == (1, "tagwire: No space left on device\n")
+        assert (full.returncode, full.stderr) == (
+            1,
+            "tagwire: standard output can't be written: No space left on device\n",
+        )
 
 
 @pytest.mark.thorough

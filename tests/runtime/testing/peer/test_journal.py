@@ -1,11 +1,11 @@
 import threading
-import time
+from typing import Any
 
 import pytest
 
 import tagwire_messages as kafka
-from tagwire import Message
-from tagwire.testing.peer import MockPeer, PeerConnection
+from tagwire import Message, UnknownMessageError
+from tagwire.testing.peer import MockPeer, PeerConnection, PeerError
 from tagwire.testing.peer.journal import difference_lines, differences
 from tagwire_messages.metadata_request import MetadataRequestTopic
 
@@ -36,18 +36,24 @@ def test_assertions_that_pass(peer: MockPeer) -> None:
     peer.assert_received(REQUEST)
     peer.assert_received(REQUEST, version=9, times=1)
     peer.assert_received(kafka.HeartbeatRequest, times=2)
-    peer.assert_received(kafka.HeartbeatRequest, version=3, times=1)
+    peer.assert_received("HeartbeatRequest", version=3, times=1)
     peer.assert_not_received(REQUEST, version=12)
     peer.assert_not_received(kafka.FetchRequest)
-    peer.assert_order(REQUEST, kafka.MetadataRequest, BEAT, BEAT)
+    peer.assert_order(REQUEST, 3, BEAT, BEAT)
     peer.assert_no_problems()
-    assert [each.version for each in peer.received(kafka.HeartbeatRequest)] == [4, 3]
+    assert [each.version for each in peer.received("HeartbeatRequest")] == [4, 3]
 
 
-def test_waiting_ends_if_more_requests_were_received(peer: MockPeer) -> None:
-    begun = time.monotonic()
-    assert len(peer.wait_for(kafka.HeartbeatRequest, count=1, timeout=60)) == 2
-    assert time.monotonic() - begun < 30
+@pytest.mark.parametrize("other", ["Heartbeat", 1000, kafka.HeartbeatResponse, kafka.HeartbeatResponse()])
+def test_what_is_not_a_request_can_not_be_expected(peer: MockPeer, other: Any) -> None:
+    for method in (peer.assert_received, peer.assert_not_received, peer.assert_order, peer.received, peer.wait_for):
+        with pytest.raises((PeerError, UnknownMessageError)):
+            method(other)
+
+
+def test_waiting_ends_if_more_requests_were_received(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Condition, "wait", None)
+    assert len(peer.wait_for(kafka.HeartbeatRequest, count=1)) == 2
 
 
 @pytest.mark.parametrize(("times", "text"), [

@@ -87,11 +87,6 @@ def test_the_latest_rule_that_matches_answers(peer: MockPeer) -> None:
     assert [answer(connection, *each).error_code for each in requests] == [4, 1, 2, 3]
 
 
-def test_a_rule_is_in_force_with_its_reply(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest)
-    assert kafka.HeartbeatRequest.API_KEY not in peer.offered
-
-
 def test_apis_with_rules_are_announced(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest, versions="1-2").reply(OK)
     peer.on(kafka.HeartbeatRequest, versions="4").reply(OK)
@@ -136,6 +131,8 @@ def test_offered_versions_of_api_versions_may_be_limited(peer: MockPeer) -> None
         Send(bytes.fromhex("00000010  00000007  0023  00000001  0012 0000 0002"))
     ]
     assert answer(connection, ASKING, 2).api_keys == (ApiVersion(api_key=18, max_version=2),)
+    peer.on(kafka.ApiVersionsRequest).reply(kafka.ApiVersionsResponse(error_code=36))
+    assert answer(peer.connect(), ASKING, 2).error_code == 36
 
 
 def test_other_apis_may_be_offered_or_withheld(peer: MockPeer) -> None:
@@ -145,11 +142,6 @@ def test_other_apis_may_be_offered_or_withheld(peer: MockPeer) -> None:
     assert answer(peer.connect(), ASKING, 0).api_keys[0] == ApiVersion(api_key=3, max_version=99)
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
     assert "HeartbeatRequest v4: the peer offers no version of this request" in str(peer.problems[0])
-
-
-def test_the_answer_may_be_scripted(peer: MockPeer) -> None:
-    peer.on(kafka.ApiVersionsRequest).reply(kafka.ApiVersionsResponse(error_code=35))
-    assert answer(peer.connect(), ASKING, 3).error_code == 35
 
 
 def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
@@ -179,14 +171,13 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (
-            kafka.MetadataResponse(),
-            "on(HeartbeatRequest): expected HeartbeatResponse as the response, got MetadataResponse",
-        ),
+        (kafka.MetadataResponse(), "expected HeartbeatResponse as the response, got MetadataResponse"),
         (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
         (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
         ("text", "expected a response, a Reply or None, got 'text'"),
         ([], "the list of answers is empty"),
+        (Reply(OK, version=77), "HeartbeatResponse has no version 77; supported versions are 0-4"),
+        ([OK, Reply(OK, version=77)], "HeartbeatResponse has no version 77; supported versions are 0-4"),
     ],
 )
 def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, answer: Any, message: str) -> None:
@@ -195,22 +186,16 @@ def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer,
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("answer", "faults"), [(OK, {"version": 77}), ([OK, Reply(OK, version=77)], {})])
-def test_versions_that_the_response_does_not_have_are_rejected_immediately(
-    peer: MockPeer, answer: Any, faults: dict[str, Any]
-) -> None:
-    with pytest.raises(PeerError, match="HeartbeatResponse has no version 77; supported versions are 0-4"):
-        peer.on(kafka.HeartbeatRequest).reply(answer, **faults)
-
-
 def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(lambda _: kafka.MetadataResponse())
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
     assert "expected HeartbeatResponse as the response, got MetadataResponse" in peer.problems[0].text
 
 
-def test_a_rule_has_one_reply(peer: MockPeer) -> None:
-    rule = peer.on(kafka.HeartbeatRequest).reply(OK)
+def test_a_rule_is_in_force_with_its_only_reply(peer: MockPeer) -> None:
+    rule = peer.on(kafka.HeartbeatRequest)
+    assert kafka.HeartbeatRequest.API_KEY not in peer.offered
+    assert rule.reply(OK) is rule and kafka.HeartbeatRequest.API_KEY in peer.offered
     with pytest.raises(PeerError, match="this rule already has answers; add another rule with `on`"):
         rule.reply([OK, OK])
 
@@ -222,15 +207,18 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
         ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
         ({"times": 0}, "on(HeartbeatRequest): expected an integer of 1 or more as `times`, got 0"),
         ({"times": "1"}, "expected an integer of 1 or more as `times`, got '1'"),
+        ({"versions": 4}, "versions: expected a string such as '0-4', or a Versions, got 4"),
+        ({"request": kafka.HeartbeatResponse}, "expected a request's class, name or API key, got 'HeartbeatResponse'"),
+        ({"request": "Heartbeet"}, "tagwire_messages has no message 'Heartbeet'; did you mean 'HeartbeatRequest'?"),
     ],
 )
 def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any], message: str) -> None:
-    with pytest.raises(PeerError) as caught:
-        peer.on(kafka.HeartbeatRequest, **how)
+    with pytest.raises((PeerError, UnknownMessageError, TypeError)) as caught:
+        peer.on(how.pop("request", kafka.HeartbeatRequest), **how)
     assert message in str(caught.value)
 
 
-def test_limits_apply_to_headers() -> None:
+def test_limits_apply_to_headers_and_frames() -> None:
     """Request headers that exceed `Limits.bytes` must be rejected, in supported and in unsupported versions."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)
@@ -238,6 +226,9 @@ def test_limits_apply_to_headers() -> None:
         assert peer.connect().receive_data(len(each).to_bytes(4, "big") + each) == [Close()]
     assert peer.requests == []
     assert ["RequestHeader" in each.text and "Limits.bytes" in each.text for each in peer.problems] == [True, True]
+    peer = MockPeer(max_size=20)
+    assert peer.connect().receive_data((21).to_bytes(4, "big")) == [Close()]
+    assert "at most 20" in str(peer.problems[0])
 
 
 def test_errors_of_callbacks_are_problems(peer: MockPeer) -> None:
@@ -252,13 +243,6 @@ def test_errors_of_callbacks_are_problems(peer: MockPeer) -> None:
         "on_received raised OSError('oh')",
         "on_problem raised OSError('oh')",
     ]
-
-
-def test_rules_are_for_requests(peer: MockPeer) -> None:
-    with pytest.raises(PeerError, match="expected a request's class, name or API key, got 'HeartbeatResponse'"):
-        peer.on(kafka.HeartbeatResponse)
-    with pytest.raises(UnknownMessageError):
-        peer.on("Heartbeet")
 
 
 @pytest.mark.parametrize(
@@ -277,12 +261,6 @@ def test_bytes_that_are_no_requests(peer: MockPeer, data: bytes, message: str) -
     assert actions == [Close()]
     assert message in str(peer.problems[0])
     assert peer.requests == []
-
-
-def test_a_frame_over_the_limit() -> None:
-    peer = MockPeer(max_size=20)
-    assert peer.connect().receive_data((21).to_bytes(4, "big")) == [Close()]
-    assert "at most 20" in str(peer.problems[0])
 
 
 V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")

@@ -1,7 +1,10 @@
 import re
+import signal
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from command import tagwire_outcome
@@ -35,8 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "broken_target.py").write_text("raise SystemExit(3)\n")
     (tmp_path / "crash").write_bytes(dict(seeds(kafka.MetadataResponse, 12))["many"].encode(12))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "fuzz_target", raising=False)
     return tmp_path
 
 
@@ -44,16 +45,16 @@ TARGETED = ["--target", "fuzz_target:target"]
 run = partial(tagwire_outcome, "fuzz", "minimise")
 
 
-def test_what_a_function_raises(folder: Path) -> None:
+def test_what_a_function_raises(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("crash", "MetadataResponse", 12, *TARGETED, "--output", "new/small")
     minimised = (folder / "new/small").read_bytes()
     message = kafka.MetadataResponse.decode(minimised, 12)
     assert (code, [topic.is_internal for topic in message.topics]) == (0, [True])
     assert out.startswith(f"# MetadataResponse v12: {len(minimised)} bytes\n") and "topics[0].is_internal" in out
     size = (folder / "crash").stat().st_size
-    *printed, last = err.splitlines()
-    assert set(printed) == {"called"} and "called" not in out
-    assert re.fullmatch(rf"reduced {size} bytes to {len(minimised)} in \d+ tries", last)
+    printed = capfd.readouterr()
+    assert printed.out == "" and set(printed.err.splitlines()) == {"called"}
+    assert re.fullmatch(rf"reduced {size} bytes to {len(minimised)} in \d+ tries\n", err)
     assert [path.name for path in (folder / "new").iterdir()] == ["small"]
 
 
@@ -77,8 +78,25 @@ def test_children_of_a_hanging_command_are_killed(folder: Path) -> None:
     """The command's child processes must also be killed. Otherwise, they would keep its pipe open for a minute."""
     (folder / "text").write_bytes(b"b")
     (folder / "check.sh").write_text('grep -q b "$1" && (sleep 60; true); exit 0\n')
-    assert run("text", "--command", "sh check.sh", "--timeout", 2, "--output", "small")[0] == 0
+    assert run("text", "--command", "sh check.sh", "--timeout", 5, "--output", "small")[0] == 0
     assert (folder / "small").read_bytes() == b"b"
+
+
+@pytest.mark.parametrize("statement", ["while b'b' in data: pass", "b'b' in data and os._exit(7)"])
+def test_a_function_that_does_not_return(folder: Path, statement: str) -> None:
+    (folder / "text").write_bytes(b"b")
+    (folder / "stuck.py").write_text(f"import os\ndef target(data):\n    {statement}\n")
+    words = ["--target", "stuck:target", "--timeout", 2, "--output", "small"]
+    assert run("text", *words) == (0, "62\n", "reduced 1 byte to 1 in 2 tries\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_also_end_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    communicate = Mock(side_effect=lambda process: signal.raise_signal(number))
+    monkeypatch.setattr(subprocess.Popen, "communicate", lambda process, **_: communicate(process))
+    assert run("crash", "--command", "sh -c 'sleep 60' {}", "--output", "small")[0] == 1
+    communicate.call_args.args[0].wait(10)  # raises an error if the command still runs
+    assert not (folder / "small").exists()
 
 
 def test_what_is_before_a_message(folder: Path) -> None:

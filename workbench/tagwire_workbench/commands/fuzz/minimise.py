@@ -1,14 +1,12 @@
 """`tagwire fuzz minimise`: make a failing fuzzer input as small as possible."""
 
-import contextlib
-import importlib
 import os
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -58,7 +56,7 @@ class _Version(click.Argument):
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="End the command after this time. Functions (--target) are not interrupted.",
+    help="End each call of the function or command after this time.",
 )
 @click.option("--output", required=True, type=AnyPath(), metavar="FILE", help="The file to write.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
@@ -83,9 +81,10 @@ def command(
 
     With --target, an input fails in the same way if it raises an exception of the
     same class from the same line of code; with --command, if the exit status or
-    signal is the same, or if it runs longer than --timeout. Because many errors have
-    exit status 1, use a specific status, or --says with a string that the command
-    prints.
+    signal is the same. If the input runs longer than --timeout, smaller inputs must do
+    the same. The function is called in another process, whose exit status or signal
+    counts if it crashes. Because many errors have exit status 1, use a specific status,
+    or --says with a string that the command prints.
 
     To describe the input, use MESSAGE VERSION, or --kind, --frames and --prefix as
     for `tagwire fuzz corpus`. With a description, whole elements, tagged fields and
@@ -106,12 +105,9 @@ def command(
         raise click.UsageError("--says needs --command, because --says checks the output of the command.")
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
-    if target is not None:
-        result = minimise(data, _raises(target, data), framing, tries=tries)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            keeps = _exits(_split(shell or ""), required_output, timeout, Path(folder) / "input", data)
-            result = minimise(data, keeps, framing, tries=tries)
+    testing = _exits(shell or "", required_output, timeout, data) if target is None else _raises(target, timeout, data)
+    with _sigterm_like_ctrl_c(), testing as keeps:
+        result = minimise(data, keeps, framing, tries=tries)
     write_all({output: result.data})
     _explain(result.data, framing)
     rest = "" if result.is_done else "; a higher --tries may find a smaller one"
@@ -139,26 +135,59 @@ def _framing(
         raise click.UsageError(f"{error}.") from None
 
 
-def _raises(target: str, data: bytes) -> "Keeps":
-    from tagwire_workbench.fuzzing.minimise import same_failure
+@contextmanager
+def _sigterm_like_ctrl_c() -> "Generator[None]":
+    """Make SIGTERM act like Ctrl-C. Otherwise, the tested process would keep running, maybe in an endless loop."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def _raises(target: str, timeout: float, data: bytes) -> "Generator[Keeps]":
+    """Yield a function that tests whether the target fails for an input as it does for `data`."""
+    from tagwire_workbench.fuzzing.minimise import NO_ERROR, same_result
+    from tagwire_workbench.fuzzing.target_process import TargetError, TargetProcess
 
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
         raise click.BadParameter(f"expected MODULE:FUNCTION, got {target!r}", param_hint=_TARGET)
-    sys.path.insert(0, str(Path.cwd()))  # find modules in the current folder
     try:
-        function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:
-        text = f"{target!r} can't be imported: {type(error).__name__}: {error}"
-        raise click.BadParameter(text, param_hint=_TARGET) from None
-    if not callable(function):
-        raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
+        process = TargetProcess(module, name, timeout)
+    except TargetError as error:
+        raise click.BadParameter(str(error), param_hint=_TARGET) from None
+    with process:
+        yield same_result(process.failure, data, NO_ERROR)
 
-    def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is only for results
-            function(changed)
 
-    return same_failure(quiet, data)
+@contextmanager
+def _exits(command: str, required_output: str | None, timeout: float, data: bytes) -> "Generator[Keeps]":
+    """Yield a function that tests whether the command fails for an input as it does for `data`."""
+    from tagwire_workbench.fuzzing.minimise import same_result
+
+    args = _split(command)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "input"
+        called = [arg.replace("{}", str(file)) for arg in args]
+        if called == args:
+            called.append(str(file))
+
+        def failure(changed: bytes) -> object:
+            file.write_bytes(changed)
+            status, printed = _run(called, timeout)
+            if status is None:
+                return "timeout"
+            is_failure = status != 0 if required_output is None else required_output.encode() in printed
+            return ("exit status", status) if is_failure else None
+
+        no_failure = "the command exits with status 0 for this input, so there is no failure to preserve"
+        if required_output is not None:
+            no_failure = (
+                f"the command does not print {required_output!r} for this input, so there is no output to preserve"
+            )
+        yield same_result(failure, data, no_failure)
 
 
 def _split(command: str) -> list[str]:
@@ -173,30 +202,11 @@ def _split(command: str) -> list[str]:
     return args
 
 
-def _exits(args: list[str], required_output: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    from tagwire_workbench.fuzzing.minimise import NothingToKeepError
-
-    called = [arg.replace("{}", str(file)) for arg in args]
-    if called == args:
-        called.append(str(file))
-
-    def outcome(changed: bytes) -> tuple[int | None, bool]:
-        file.write_bytes(changed)
-        status, printed = _run(called, timeout)
-        return status, status is None or required_output is None or required_output.encode() in printed
-
-    expected = outcome(data)
-    if expected[0] == 0 and required_output is None:
-        raise NothingToKeepError("the command exits with status 0 for this input, so there is no failure to preserve")
-    if not expected[1]:
-        raise NothingToKeepError(
-            f"the command does not print {required_output!r} for this input, so there is no output to preserve"
-        )
-    return lambda changed: outcome(changed) == expected
-
-
 def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
-    """Run a command. Return its exit status and output. If it times out, kill its processes and return status None."""
+    """Run a command. Return its exit status and output. If it times out, return status None.
+
+    At a timeout, Ctrl-C and SIGTERM, all processes of the command are killed.
+    """
     try:
         process = subprocess.Popen(
             args,
@@ -210,8 +220,10 @@ def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
     with process:
         try:
             printed, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # child processes would keep the pipe open
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
+            os.killpg(process.pid, signal.SIGKILL)  # its child processes would keep the pipe open
+            if isinstance(error, KeyboardInterrupt):  # Ctrl-C has not reached them: they are in a session of their own
+                raise
             return None, b""
     return process.returncode, printed
 

@@ -1,0 +1,101 @@
+"""What commands that connect to servers or run one have in common: addresses, the reasons to stop, the exit status."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from tagwire.text_format import count
+from tagwire_cli.arguments.options import Seconds
+from tagwire_cli.output.echo import say_error
+
+if TYPE_CHECKING:
+    from tagwire.addresses import Address
+
+T = TypeVar("T")
+
+
+class _AddressType(click.ParamType):  # type: ignore[type-arg]
+    """Parameter type for `HOST:PORT`. A port alone is accepted if a default host is set."""
+
+    name = "address"
+
+    def __init__(self, host: str = "") -> None:
+        self._host = host
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address":
+        from tagwire.addresses import Address, AddressError
+
+        try:
+            address = value if isinstance(value, Address) else Address.parse(value, self._host)
+        except AddressError as error:
+            self.fail(str(error), param, ctx)
+        if not (address.port or self._host):
+            self.fail(f"{value}: expected the port of a server, got 0", param, ctx)
+        return address
+
+
+ADDRESS: Final = _AddressType()
+LISTENING: Final = _AddressType("127.0.0.1")
+
+
+duration_option = click.option(
+    "--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time."
+)
+"""Adds the option `--duration` (parameter `seconds`), which `Stopping.wait` takes."""
+
+
+class Stopping:
+    """Stops a server when a signal arrives, or when a file or the output can't be written."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[None] | None = None
+
+    async def wait(self, seconds: float | None) -> None:
+        """Wait until the server must stop, at most `seconds`. Raises OSError if something can't be written."""
+        assert self.future is not None
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.future, seconds)
+
+    def begin(self) -> None:
+        """React to signals from now on."""
+        loop = asyncio.get_running_loop()
+        self.future = loop.create_future()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
+                loop.add_signal_handler(each, self.stop)
+
+    def stop(self, error: OSError | None = None) -> None:
+        if self.future is None or self.future.done() or self.future.get_loop().is_closed():
+            return
+        if error is None:
+            self.future.set_result(None)
+        else:
+            self.future.set_exception(error)
+
+    def stop_from_thread(self, error: OSError) -> None:
+        """Stop the server from a thread other than that of the event loop."""
+        if self.future is not None:
+            with contextlib.suppress(RuntimeError):  # raised if the event loop has already ended
+                self.future.get_loop().call_soon_threadsafe(self.stop, error)
+
+    def guarding(self, write: Callable[[T], None]) -> Callable[[T], None]:
+        """Return a function that stops the server if `write` raises OSError."""
+
+        def call(value: T) -> None:
+            try:
+                write(value)
+            except OSError as error:
+                self.stop(error)
+
+        return call
+
+
+def exit_for_problems(number: int) -> None:
+    """If a server had problems, report their number and exit with status 1."""
+    if number:
+        say_error(f"there {'was' if number == 1 else 'were'} {count(number, 'problem')}")
+        raise click.exceptions.Exit(1)
