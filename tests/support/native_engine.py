@@ -8,7 +8,7 @@ import pytest
 from tagwire import Message, Registry, Struct, engine
 from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.record_format import RecordFormat
-from tagwire.records import BatchBuilder, RecordBatch, format_set
+from tagwire.records import BatchBuilder, RecordBatch, format_set, reading
 
 try:
     _engine: Any = import_module("tagwire._engine")
@@ -38,7 +38,10 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Make record formats and message classes choose an engine again."""
+    """Make record formats, readers of batches, and message classes choose an engine again."""
+    format_set._by_name.cache_clear()
+    reading._usual_readers.clear()
+    reading._read_auto = reading._choose_reader
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for record_format in RecordFormat.__subclasses__():
