@@ -125,7 +125,7 @@ def _decode_messages(
     if as_lines:
         if not is_hex:
             raise click.UsageError("--jsonl needs --hex (one message per line) or --frames.")
-        _print_all(_with_decoder(hex_lines(one_file(files)), decoder), how.indent, keep_going=False)
+        _print_all(_with_decoder(hex_lines(one_file(files)), decoder), how.indent)
         return
     file = one_file(files)
     data = read_bytes(file, is_hex=is_hex)
@@ -174,10 +174,11 @@ def _with_decoder(positioned: Iterator[tuple[str, bytes]], decoder: "frame_json.
     return ((position, data, decoder) for position, data in positioned)
 
 
-def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
+def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool | None = None) -> bool:
     """Print all frames. Return whether all of them could be decoded.
 
-    Unless `keep_going` is set, stops at the first error, and raises it as an InputError.
+    Unless `keep_going` is true, stops at the first error, and raises it as an InputError. If `keep_going` is false, the
+    error names the option --keep-going.
     """
     good = True
     for position, data, decoder in parts:
@@ -185,8 +186,10 @@ def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool
             with at(position):
                 text = decoder(data)
         except TagwireError as error:
-            if not keep_going:
+            if keep_going is None:
                 raise
+            if not keep_going:
+                raise InputError(f"{error}; to continue after such frames, use --keep-going") from error
             good = False
             say_error(error)
             text = frame_json.raw_text(data, error, indent)

@@ -193,7 +193,9 @@ BAD_STREAMS = [
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS)
 def test_frames_before_an_error_are_printed_and_the_error_names_its_frame(data: bytes, words: str) -> None:
-    rejected(run("decode", "--frames", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
+    result = run("decode", "--frames", "request", "--jsonl", stdin=data)
+    rejected(result, words, code=1, stdout=lines(FRAME))
+    assert result.stderr.endswith("use --keep-going\n") == ("frame 2 at byte 22" in words)
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS[4:])
