@@ -64,10 +64,7 @@ class _Task:
 
     key: str
     spec: SpecData
-    package: str
-    options: SpecOptions
-    templates: Path
-    formatter: str
+    spec_set: SpecSet
     registers: tuple[bytes, ...]
     """The files of the set that may be registers (tables of named numbers), or empty if the spec can't use an enum."""
     shared: tuple[SpecData, ...]
@@ -125,8 +122,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
         registers = known if any(uses_registers(each.data) for each in (spec, *imported)) else ()
         needs = [*registers, *(part for each in imported for part in (each.file, each.data))]
         key = key_of(environment, spec.file, spec.component, spec.data, *sorted(headers), *needs)
-        set_words = spec_set.package, spec_set.options, spec_set.templates, spec_set.formatter
-        tasks.append(_Task(key, spec, *set_words, registers, shared, headers))
+        tasks.append(_Task(key, spec, spec_set, registers, shared, headers))
     return tasks
 
 
@@ -170,14 +166,14 @@ def _make(task: _Task) -> CacheEntry:
     """Read, validate and render a spec. For a spec with errors, the result has no files and no summary."""
     from tagwire_generator.views.render import Printer, render_message, render_register
 
-    printer, source = Printer(task.templates, task.formatter), task.spec.file
-    result = _shared_structs(task.shared, task.options, task.registers).read_spec(task.spec)
+    printer, source = Printer(task.spec_set.templates, task.spec_set.formatter), task.spec.file
+    result = _shared_structs(task.shared, task.spec_set.options, task.registers).read_spec(task.spec)
     if result.register is not None:
         files = render_register(result.register, printer, source)
         return CacheEntry(files, result.register.summary(), result.problems)
     if result.message is None:
         return CacheEntry({}, {}, result.problems)
-    files = render_message(result.message, task.package, printer, source, task.headers)
+    files = render_message(result.message, task.spec_set.package, printer, source, task.headers)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 

@@ -28,7 +28,12 @@ from tagwire_generator.evolution.matching import (
     as_released,
     pair_up,
 )
-from tagwire_generator.evolution.message_attributes import HeaderSpecs, attribute_findings, lowered_findings
+from tagwire_generator.evolution.message_attributes import (
+    HeaderSpecs,
+    attribute_findings,
+    header_specs,
+    lowered_findings,
+)
 from tagwire_generator.evolution.proofs import prove
 from tagwire_generator.message_classes import message_class
 from tagwire_generator.model import MessageSpec
@@ -81,8 +86,8 @@ def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[HeaderSpecs, HeaderSpecs]:
     """Return the header specs of the old and the new set. A header that only one set defines is used for both."""
-    before, now = HeaderSpecs(old), HeaderSpecs(new).or_those_of(HeaderSpecs(known))
-    return before.or_those_of(now), now.or_those_of(before)
+    before, now = header_specs(old), header_specs(known) | header_specs(new)
+    return now | before, before | now
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:

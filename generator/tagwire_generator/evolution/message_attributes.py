@@ -19,36 +19,33 @@ _INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
 _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
 
 
-class HeaderSpecs:
-    """The request and response headers that a spec set defines."""
+HeaderSpecs = dict[str, MessageSpec]
+"""The request and response headers that a spec set defines, by name."""
 
-    def __init__(self, specs: Iterable[MessageSpec] = ()) -> None:
-        names = HEADER_NAMES.values()
-        self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
-    def or_those_of(self, other: "HeaderSpecs") -> "HeaderSpecs":
-        """Return a copy of this set that takes the headers that it lacks from `other`."""
-        return HeaderSpecs((other._own | self._own).values())
+def header_specs(specs: Iterable[MessageSpec]) -> HeaderSpecs:
+    return {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in HEADER_NAMES.values()}
 
-    def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
-        """Return the layout of a request or response version, starting with its header.
 
-        If the set has no header, Kafka's is used. Returns None if the set's header lacks this header version.
-        """
-        body = layout_of(message_class(spec), version)
-        own = self._own.get(HEADER_NAMES[spec.kind])
-        if own is None:
-            header = _kafka_header(spec.kind, header_version)
-        elif header_version in own.valid_versions:
-            header = layout_of(message_class(own), header_version).root
-        else:
-            return None
-        header = _filled(header, {"request_api_key": spec.api_key or 0, "request_api_version": version})
-        members = (
-            Item("header", Nested(header), default=DEFAULT_STRUCT),
-            Item("body", Nested(body.root), default=DEFAULT_STRUCT),
-        )
-        return Layout(body.name, version, StructLayout(body.name, members))
+def _framed(headers: HeaderSpecs, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
+    """Return the layout of a request or response version, starting with its header.
+
+    If the set has no header, Kafka's is used. Returns None if the set's header lacks this header version.
+    """
+    body = layout_of(message_class(spec), version)
+    own = headers.get(HEADER_NAMES[spec.kind])
+    if own is None:
+        header = _kafka_header(spec.kind, header_version)
+    elif header_version in own.valid_versions:
+        header = layout_of(message_class(own), header_version).root
+    else:
+        return None
+    header = _filled(header, {"request_api_key": spec.api_key or 0, "request_api_version": version})
+    members = (
+        Item("header", Nested(header), default=DEFAULT_STRUCT),
+        Item("body", Nested(body.root), default=DEFAULT_STRUCT),
+    )
+    return Layout(body.name, version, StructLayout(body.name, members))
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
@@ -160,7 +157,7 @@ def _header_findings(
             changed.setdefault((before, now), []).append(version)
     for (before, now), versions in changed.items():
         for run in runs(versions):
-            one, other = headers[0].framed(old, run.highest, before), headers[1].framed(new, run.highest, now)
+            one, other = _framed(headers[0], old, run.highest, before), _framed(headers[1], new, run.highest, now)
             proof = prove(one, other, ()) if one and other else None
             text = f"{old.kind}s of {_version(run)} had header {before} and now have header {now}"
             yield change("TW913", new, run, text, spot=Spot(key="headerVersions"), proof=proof)

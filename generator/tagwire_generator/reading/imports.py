@@ -23,7 +23,7 @@ from tagwire_generator.reading.context import Part, Reading
 from tagwire_generator.reading.keys import by_version, items, keys_of, whole_number
 from tagwire_generator.reading.register import Registers
 from tagwire_generator.syntax.parse import Object, Scalar, parse
-from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
+from tagwire_generator.syntax.spec_schema import key_kinds, schema, spec_type
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.spec import ReadResult
@@ -131,7 +131,7 @@ class SharedStructs:
             if not may_be_shared(each.data):
                 continue
             root = parse(each.data.decode("utf-8", "replace"), file=each.file).root
-            name = root.get("name") if root is not None and is_shared_struct(root) else None
+            name = root.get("name") if root is not None and spec_type(root) == "struct" else None
             if isinstance(name, Scalar):
                 found.setdefault(name.raw, SharedStruct(name.raw, each, tuple(_imports(root))))
         return found
@@ -157,31 +157,26 @@ class SharedStructs:
 
     def is_circular(self, name: str) -> bool:
         """Return whether the imports that begin at a shared struct contain a cycle."""
-        waiting, seen = [name], {name}
-        while waiting:
-            known = self.get(waiting.pop())
-            for each in known.imports if known else ():
-                if known is not None and self.path(each, known.name):
-                    return True
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
-        return False
+        return any(self.path(each, path[-1]) for path in self._paths(name) for each in self._imports(path[-1]))
 
     def path(self, start: str, goal: str) -> tuple[str, ...]:
         """Return the import path from one shared struct to another, including both, or empty if there is none."""
+        return next((path for path in self._paths(start) if path[-1] == goal), ())
+
+    def _imports(self, name: str) -> tuple[str, ...]:
+        known = self.get(name)
+        return known.imports if known else ()
+
+    def _paths(self, start: str) -> Iterator[tuple[str, ...]]:
+        """Yield the shortest import path to each name that a shared struct imports, directly or not."""
         paths: list[tuple[str, ...]] = [(start,)]
         seen = {start}
-        while paths:
-            path = paths.pop(0)
-            if path[-1] == goal:
-                return path
-            known = self.get(path[-1])
-            for name in known.imports if known else ():
+        for path in paths:
+            yield path
+            for name in self._imports(path[-1]):
                 if name not in seen:
                     seen.add(name)
                     paths.append((*path, name))
-        return ()
 
 
 def _imports(root: Object | None) -> Iterator[str]:

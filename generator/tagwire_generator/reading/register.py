@@ -11,7 +11,7 @@ from tagwire_generator.project.spec_files import SpecData, may_be_register
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.keys import BadValue, Convert, boolean, items, read_object, strings, tag_number, text
 from tagwire_generator.syntax.parse import Object, parse
-from tagwire_generator.syntax.spec_schema import is_register
+from tagwire_generator.syntax.spec_schema import spec_type
 
 _RANGE_KEYS: Final[Mapping[str, Convert]] = {
     "name": text,
@@ -63,7 +63,7 @@ def registers_among(specs: Iterable[bytes | SpecData]) -> Registers:
         if not may_be_register(data):
             continue
         document = parse(data.decode("utf-8", "replace"), file=file)
-        if document.root is not None and is_register(document.root):
+        if document.root is not None and spec_type(document.root) == "register":
             name = document.root.get("name")
             register = read_register(Reading(document, document.root, SpecOptions()), document.root, file=file)
             found[str(getattr(name, "value", ""))] = register

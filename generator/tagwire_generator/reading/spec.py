@@ -37,7 +37,7 @@ from tagwire_generator.reading.keys import (
 from tagwire_generator.reading.register import Registers, read_register
 from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
 from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, parse, walk
-from tagwire_generator.syntax.spec_schema import is_register, is_shared_struct, key_kinds
+from tagwire_generator.syntax.spec_schema import key_kinds, spec_type
 
 __all__ = ["ReadResult", "load", "read_data", "read_file", "read_spec"]
 
@@ -79,7 +79,7 @@ def read_spec(
     if document.root is None:
         return ReadResult(None, document.problems)
     reading = Reading(document, document.root, options, registers, shared)
-    if is_register(document.root):
+    if spec_type(document.root) == "register":
         register = read_register(reading, document.root, file=file)
         return ReadResult(None, _sorted(reading), register)
     message = _read_message(reading, document.root, file=file, component=component)
@@ -211,8 +211,9 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
     part = Part(node)
     valid = node.get("validVersions")
     is_gone = isinstance(valid, Scalar) and valid.raw.strip() == "none"
+    is_shared = spec_type(node) == "struct"
     keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
-    if is_shared_struct(node):
+    if is_shared:
         keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
     values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
     if reading.is_format:
@@ -232,7 +233,7 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
     attributes |= {"component": component, "file": file, "line": node_of.line, "column": node_of.column}
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
-    if is_shared_struct(node) and not reading.is_draft:
+    if is_shared and not reading.is_draft:
         attributes["flexible_versions"] = EVERYWHERE  # a stand-in: the importing spec's flexible versions apply
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
@@ -251,16 +252,13 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
     node, broken_keys = part.node, part.broken_keys
+    is_shared = spec_type(node) == "struct"
     if not reading.is_draft:
-        if (
-            "flexibleVersions" not in broken_keys
-            and node.get("flexibleVersions") is None
-            and not is_shared_struct(node)
-        ):
+        if "flexibleVersions" not in broken_keys and node.get("flexibleVersions") is None and not is_shared:
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; use 'none' if no version is flexible")
             broken_keys.add("flexibleVersions")
         return
-    if is_shared_struct(node):
+    if is_shared:
         message = (
             "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
         )

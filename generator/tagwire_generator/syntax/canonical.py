@@ -65,9 +65,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
     scope = _Scope(note, "versionsWithOptional" in spec)
     keys = _keys("message")
     form = _ordered(spec, keys, scope, "message")
-    if form.get("validVersions") != "none":
-        form.setdefault("fields", [])
-    return _in_order(form, keys)
+    return form if form.get("validVersions") == "none" else _completed(form, keys, fields=[])
 
 
 class _Scope(NamedTuple):
@@ -114,8 +112,10 @@ def _reading(result: Any) -> str:
     return "read as a list of one item" if isinstance(result, list) else f"read as {inline(result)}"
 
 
-def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:
-    return {name: form[name] for name in keys if name in form}
+def _completed(form: dict[str, Any], keys: Mapping[str, _Key], **missing: Any) -> dict[str, Any]:
+    """Return a form with the values in `missing` for keys that it lacks. `keys` gives the order."""
+    every = missing | form
+    return {name: every[name] for name in keys if name in every}
 
 
 def _not_empty(value: Any, scope: _Scope) -> str | None:
@@ -175,16 +175,15 @@ def _field(field: Mapping[str, Any], outer: _Scope, owner: str) -> dict[str, Any
     scope = outer.inside(str(field.get("name", "?")), _type(field.get("type", ""), outer))
     form = _ordered(field, keys, scope, "field" if owner == "field" else "field of optionalFields")
     if "versions" not in form and "taggedVersions" in form:
-        form["versions"] = form["taggedVersions"]
-        scope.note(f"{scope.path} has no versions; using its taggedVersions {form['versions']}")
-    return _in_order(form, keys)
+        scope.note(f"{scope.path} has no versions; using its taggedVersions {form['taggedVersions']}")
+        return _completed(form, keys, versions=form["taggedVersions"])
+    return form
 
 
 def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
     keys = _keys("struct")
     form = _ordered(struct, keys, outer.inside(str(struct.get("name", "?"))), "struct")
-    form.setdefault("fields", [])
-    return _in_order(form, keys)
+    return _completed(form, keys, fields=[])
 
 
 def _imports(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:

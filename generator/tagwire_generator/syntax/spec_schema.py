@@ -212,24 +212,10 @@ def is_extended(root: Object, *, by_default: bool) -> bool:
     return dialect.value == "tagwire" if isinstance(dialect, Scalar) else by_default
 
 
-def is_format(root: Object) -> bool:
-    """Return whether a parsed spec is a record format, which has its own schema."""
-    return _is_type(root, "format")
-
-
-def is_register(root: Object) -> bool:
-    """Return whether a parsed spec is a register (a table of named numbers) rather than a message."""
-    return _is_type(root, "register")
-
-
-def is_shared_struct(root: Object) -> bool:
-    """Return whether a parsed spec is a shared struct."""
-    return _is_type(root, "struct")
-
-
-def _is_type(root: Object, word: str) -> bool:
+def spec_type(root: Object) -> object:
+    """Return the `type` of a parsed spec, such as "format" for a record format, or None if it is not a scalar."""
     kind = root.get("type")
-    return isinstance(kind, Scalar) and kind.value == word
+    return kind.value if isinstance(kind, Scalar) else None
 
 
 def _plain(node: JsonNode) -> Any:
