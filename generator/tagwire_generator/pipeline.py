@@ -31,6 +31,7 @@ from tagwire_generator.project.spec_files import (
     may_be_register,
     may_be_shared,
     needed_by,
+    read_specs,
     uses_registers,
 )
 
@@ -112,7 +113,7 @@ def generate(
 
 
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
-    specs = spec_set.read_specs()
+    specs = [each for folder in spec_set.sources for each in read_specs(folder, spec_set.source_name)]
     shared = tuple(each for each in specs if may_be_shared(each.data))
     known = tuple(each.data for each in specs if may_be_register(each.data))
     headers = headers_among(specs)

@@ -178,8 +178,7 @@ def _path(settings: "Settings", message: str) -> Path:
 
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     """Return all specs of the set to which a file belongs or, for a file outside all sets, all specs in its folder."""
-    from tagwire_generator.evolution.spec_sources import SpecData, from_file
-    from tagwire_generator.project.spec_files import SpecFile, find_specs
+    from tagwire_generator.project.spec_files import SpecData, SpecFile, find_specs, spec_data
 
     spec_set = settings.set_of(path.parent)
     if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs):
@@ -195,7 +194,7 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     files: list[SpecData] = []
     for each in found:
         name = path if os.path.realpath(each.path) == real else Path(os.path.relpath(each.path))
-        files.append(SpecData(str(name), each.component, from_file(each.path).data))
+        files.append(SpecData(str(name), each.component, spec_data(each).data))
     return files
 
 

@@ -85,7 +85,7 @@ def command(
     checks = _checks(settings, paths, revision, lock_file)
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
-    judged = judge(findings, settings.change_exemptions, datetime.date.today(), names if paths else None)
+    judged = judge(findings, settings.exemptions_for("TW"), datetime.date.today(), names if paths else None)
     rows = (each.as_dict() for each in judged.findings)
     if not print_for_programs(output_format, rows, [*map(with_subject, judged.findings)]):
         shown: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
@@ -114,10 +114,10 @@ class ProjectSpecs:
 
     def read(self, path: Path, options: "SpecOptions | None" = None) -> "SpecSources":
         """Read the spec at a path, or the specs in a folder. Raises SpecError for a folder without specs."""
-        from tagwire_generator.evolution.spec_sources import from_file, from_folder
+        from tagwire_generator.project.spec_files import SpecFile, read_specs, spec_data
 
-        files = from_folder(path) if path.is_dir() else [from_file(path)]
-        neighbors = [each for folder in self.neighboring_folders(path) for each in from_folder(folder)]
+        files = read_specs(path) if path.is_dir() else [spec_data(SpecFile("", path))]
+        neighbors = [each for folder in self.neighboring_folders(path) for each in read_specs(folder)]
         return self.reader.read(files, options or self.settings.options_of(path), neighbors)
 
     def neighboring_folders(self, path: Path) -> list[Path]:
@@ -245,11 +245,11 @@ def _against_own_lock(specs: ProjectSpecs, spec_set: "SpecSet", lock: Path, fold
     if known is not None:
         return known
     from tagwire_generator.evolution.lock import read_lock
-    from tagwire_generator.evolution.spec_sources import from_folder
+    from tagwire_generator.project.spec_files import read_specs
 
     def read(names: Collection[str]) -> "SpecSources":
-        every = [each for source in spec_set.sources for each in from_folder(Path(os.path.relpath(source)))]
-        return specs.reader.read([each for each in from_folder(folder) if each.name in names], spec_set.options, every)
+        every = [each for source in spec_set.sources for each in read_specs(Path(os.path.relpath(source)))]
+        return specs.reader.read([each for each in read_specs(folder) if each.name in names], spec_set.options, every)
 
     released = read_lock(lock)
     check = memory.check(released, read)

@@ -39,7 +39,7 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
     from tagwire_generator.editing.kafka_export import export
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import load_project
-    from tagwire_generator.project.spec_files import find_specs, spec_data
+    from tagwire_generator.project.spec_files import read_specs
 
     settings = load_project()
     found: list[Exported] = []
@@ -48,8 +48,7 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
         reject_inside([output], folders)
     for folder in folders:
         spec_set = settings.set_of(folder)
-        name = spec_set.source_name if spec_set else str
-        specs = [spec_data(each, file=name(each.path)) for each in find_specs(folder)]
+        specs = read_specs(folder, spec_set.source_name if spec_set else str)
         exported, problems = export(specs, settings.options_of(folder))
         if problems:
             print_problems(problems, err=True)

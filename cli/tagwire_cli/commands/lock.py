@@ -121,5 +121,5 @@ def _left(settings: "Settings", check: "Check") -> list["Finding"]:
     """Return the changes that break released versions, except those that the project's settings allow."""
     from tagwire_generator.project.exemptions import judge
 
-    judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())
+    judged = judge(check.findings(), settings.exemptions_for("TW"), datetime.date.today())
     return [each for each in judged.findings if each.severity in _REJECTED]

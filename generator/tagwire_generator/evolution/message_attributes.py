@@ -24,6 +24,7 @@ HeaderSpecs = dict[str, MessageSpec]
 
 
 def header_specs(specs: Iterable[MessageSpec]) -> HeaderSpecs:
+    """Return the headers among these specs."""
     return {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in HEADER_NAMES.values()}
 
 

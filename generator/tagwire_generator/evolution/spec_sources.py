@@ -14,12 +14,9 @@ from tagwire_generator.problems import Problem
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import (
     SpecData,
-    SpecFile,
     check_path,
-    find_specs,
     may_be_shared,
     needed_by,
-    spec_data,
     uses_registers,
 )
 from tagwire_generator.project.work_tree import GitError, run_git
@@ -33,8 +30,6 @@ __all__ = [
     "SpecData",
     "SpecReader",
     "SpecSources",
-    "from_file",
-    "from_folder",
     "specs_at",
 ]
 
@@ -101,16 +96,6 @@ class SpecReader:
         if result is None or result.message is None:
             result = self._known[key] = shared.read_spec(each)
         return result
-
-
-def from_file(path: Path, *, file: str | None = None) -> SpecData:
-    """Read a single spec. Raises SpecError if the spec can't be read."""
-    return spec_data(SpecFile("", path), file=file)
-
-
-def from_folder(folder: Path) -> list[SpecData]:
-    """Read the specs of a folder. Raises SpecError in the same cases as `find_specs`."""
-    return [spec_data(each) for each in find_specs(folder)]
 
 
 class NotAtRevisionError(GitError):

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tagwire.errors import SpecError, TagwireError
 from tagwire.text_format import suggestion
@@ -22,7 +22,6 @@ from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_ro
 if TYPE_CHECKING:
     from tagwire_generator.problems import Severity
     from tagwire_generator.project.exemptions import Exemption
-    from tagwire_generator.project.spec_files import SpecData
 
 _DEFAULT_SET: Final = {"specs": DEFAULT_SPECS, "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
@@ -69,13 +68,6 @@ class SpecSet:
     def directory(self) -> Path:
         """The generated package's folder. All generated files in it belong to this spec set."""
         return self.output.joinpath(*self.package.split("."))
-
-    def read_specs(self) -> "list[SpecData]":
-        """Read the set's specs and registers, with paths relative to `root`. Raises SpecError for unreadable files."""
-        from tagwire_generator.project.spec_files import find_specs, spec_data
-
-        found = (each for folder in self.sources for each in find_specs(folder))
-        return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
     def source_name(self, path: Path) -> str:
         """Return a path as generated headers and reports show it: relative to `root`, with forward slashes."""
@@ -177,15 +169,9 @@ class Settings:
                 raise _error(self.root / SETTINGS_FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
         return self.sets
 
-    @property
-    def change_exemptions(self) -> "tuple[Exemption, ...]":
-        """The exceptions for the rules about changes, whose IDs begin with TW."""
-        return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
-
-    @property
-    def design_exemptions(self) -> "tuple[Exemption, ...]":
-        """The exceptions for the rules about designs, whose IDs begin with TL."""
-        return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
+    def exemptions_for(self, prefix: Literal["TW", "TL"]) -> "tuple[Exemption, ...]":
+        """Return the exceptions for the rules about changes, whose IDs begin with TW, or about designs (TL)."""
+        return tuple(each for each in self.exemptions if each.rule.startswith(prefix))
 
     def set_of(self, path: Path) -> SpecSet | None:
         """Return the first set whose spec or register folder contains a path, or None if there is none."""

@@ -7,7 +7,7 @@ component. Deeper files are errors, because they would never be read.
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -55,6 +55,11 @@ def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
         return SpecData(file or str(spec.path), spec.component, spec.path.read_bytes())
     except OSError as error:
         raise SpecError(f"{file or spec.path} can't be read: {error.strerror}", file=file or str(spec.path)) from error
+
+
+def read_specs(folder: Path, name: Callable[[Path], str] = str) -> list[SpecData]:
+    """Read the specs of a folder. `name` returns a file's name in reports. Raises SpecError like `find_specs`."""
+    return [spec_data(each, file=name(each.path)) for each in find_specs(folder)]
 
 
 def find_specs(folder: Path) -> list[SpecFile]:

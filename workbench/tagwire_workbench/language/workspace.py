@@ -266,7 +266,7 @@ class Workspace:
     ) -> list[Problem]:
         """Convert findings to problems, leaving out findings that the settings disable or list as exceptions."""
         enabled = chosen(findings, specs, settings.lint)
-        left = judge(enabled, settings.design_exemptions, datetime.date.today(), ()).findings
+        left = judge(enabled, settings.exemptions_for("TL"), datetime.date.today(), ()).findings
         texts = {file: self.text(Path(file)) for file in {finding.file for finding in left}}
         return [replace(finding, message=text_of(finding)) for finding in placed(left, texts)]
 
