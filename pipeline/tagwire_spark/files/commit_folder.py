@@ -7,8 +7,8 @@ Local folders use links and renames (`local_commit`); object storage uses condit
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -101,9 +101,13 @@ class CommitFolder(ABC):
     def rejected(self) -> AbstractContextManager[None]:
         """Convert file system errors in the `with` block to PipelineError."""
 
-    @abstractmethod
-    def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock during the `with` block. Yield whether the lock could be acquired."""
+    @contextmanager
+    def locked(self, *, shared: bool) -> Generator[bool]:
+        """Hold the folder lock in the `with` block. Yield whether that succeeded. A shared lock admits others.
+
+        Object storage has no locks.
+        """
+        yield False
 
     @abstractmethod
     def begin(self, job: Job) -> None:
@@ -137,9 +141,9 @@ class CommitFolder(ABC):
     def edited(self, name: str) -> AbstractContextManager[Path]:
         """Yield a local path at which a staged file can be edited, and store the file after the `with` block."""
 
-    @abstractmethod
     def done(self) -> dict[str, Any]:
         """Return the manifest of the last finished commit, or {} if tagwire did not write `_SUCCESS`."""
+        return content_of_done(self.read(DONE))
 
     def last(self) -> tuple[int, dict[str, Any]]:
         """Return the number of the last commit, finished or undone, and the manifest of the last finished commit."""
@@ -159,6 +163,11 @@ class CommitFolder(ABC):
             text = f"{self.shown}/{manifest_name(number)}: expected a JSON list of a commit's files, got invalid JSON: "
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}{error}.") from None
 
+    def undone_by_another(self) -> PipelineError:
+        """Return the error for a commit that another process has undone."""
+        text = f"{self.shown} can't be written: another process could not put all files of this write in place, so it"
+        return PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} undid the write; write again.")
+
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Claim this commit number for a job. Return False if another job already has the number."""
@@ -170,6 +179,15 @@ class CommitFolder(ABC):
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Carry out the remaining steps of a commit. Raises PipelineError if the commit had to be undone."""
+
+
+def content_of_done(data: bytes | None) -> dict[str, Any]:
+    """Return the manifest in the bytes of `_SUCCESS`, or {} if there is none."""
+    try:
+        found = json.loads(data or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def manifest_name(number: int) -> str:

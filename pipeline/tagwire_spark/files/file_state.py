@@ -16,13 +16,12 @@ from zlib import crc32
 from tagwire.log.file_bytes import FileBytes
 from tagwire_spark.errors import changed
 
-_TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
-                "date_time")  # fmt: skip
+_TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+_TAGS: Final = ("ETag", "etag", "md5Hash", *_TIMES, "date_time")
 """Keys in fsspec's details of a file, in order of preference. Their values change when the file changes."""
 
 _END: Final = 64
 """Number of bytes compared at each end of a file; enough for a batch header with its checksum."""
-_TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
 class FileState(NamedTuple):

@@ -16,7 +16,7 @@ import json
 import os
 import shutil
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
 from pathlib import Path
 from typing import Any, Final
@@ -41,8 +41,6 @@ from tagwire_spark.files.commit_folder import (
     write_failure,
 )
 
-__all__ = ["LocalFolder", "contents_of", "locked"]
-
 _MOVES: Final = "moves"
 """The key of the list of files to move. The manifest of an undone commit has no such list."""
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
@@ -65,8 +63,22 @@ class LocalFolder(CommitFolder):
         except OSError as error:
             raise write_failure(self.root, error) from None
 
-    def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        return locked(self.path, shared=shared)
+    # This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.
+    @contextmanager
+    def locked(self, *, shared: bool) -> Generator[bool]:
+        flock, handle, is_held = file_locks(), None, False
+        with suppress(OSError):
+            handle = os.open(self.path, os.O_RDONLY)
+        if flock is None or handle is None:
+            yield False
+            return
+        try:
+            with suppress(OSError):
+                flock.flock(handle, flock.LOCK_SH if shared else flock.LOCK_EX)
+                is_held = True
+            yield is_held
+        finally:
+            os.close(handle)
 
     def begin(self, job: Job) -> None:
         job.folder.mkdir(parents=True)
@@ -116,13 +128,6 @@ class LocalFolder(CommitFolder):
     def edited(self, name: str) -> Generator[Path]:
         yield self.path / name
         on_disk(self.path / name)
-
-    def done(self) -> dict[str, Any]:
-        try:
-            found = json.loads((self.path / DONE).read_text())
-        except (FileNotFoundError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
 
     def last(self) -> tuple[int, dict[str, Any]]:
         undone = [number for number in self._numbers() if _MOVES not in self._content(number)]
@@ -204,7 +209,9 @@ class LocalFolder(CommitFolder):
             # call, and this process could carry out the manifest of a slow writer that reused the number.
             is_over = _MOVES not in change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
-            self._check_done(number, self._claimed)
+            if self._undone(number, self._claimed):
+                local_moves.discard(local_moves.undone_path(self.path / self._claimed["draft"]))
+                raise self.undone_by_another()
             return
         if is_over:
             return
@@ -220,7 +227,8 @@ class LocalFolder(CommitFolder):
             if is_done or (was_undone and not is_own):
                 return
             if was_undone:
-                raise self._undone_by_another(draft) from None
+                local_moves.discard(local_moves.undone_path(draft))
+                raise self.undone_by_another() from None
             if is_own and is_undone:
                 local_moves.discard(local_moves.undone_path(draft))
             raise error from None  # if the commit is not undone, another program deleted the job's folder
@@ -258,21 +266,9 @@ class LocalFolder(CommitFolder):
             mark.replace(self._manifest(number))
         on_disk(self.path)
 
-    def _check_done(self, number: int, change: Mapping[str, Any]) -> None:
-        if self._undone(number, change):
-            raise self._undone_by_another(self.path / change["draft"])
-
-    def _undone_by_another(self, draft: Path) -> PipelineError:
-        """Return the error for a commit that another process has undone. Also remove the commit's staging folder."""
-        local_moves.discard(local_moves.undone_path(draft))
-        text = f"{self.root} can't be written: another process could not put all files of this write in place, so "
-        text += "it undid the write; write again."
-        return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-
     def _is_done(self, number: int) -> bool:
         """Return whether this or a later commit is finished. Raises OSError if that can't be determined."""
-        is_done: bool = self.done().get("number", 0) >= number
-        return is_done
+        return bool(self.done().get("number", 0) >= number)
 
     def _numbers(self) -> list[int]:
         """Return the numbers of all manifests of unfinished and undone commits."""
@@ -319,22 +315,3 @@ def contents_of(folder: Path) -> list[Content]:
                 status = path.stat()
                 found.append((None if path.is_dir() else status.st_size, status.st_mtime))
     return found
-
-
-# This locks the folder itself, so that no lock file is left behind. Commits are safe even without the lock.
-@contextmanager
-def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Lock a folder in the `with` block, and yield whether this succeeded. A shared lock allows other shared locks."""
-    flock, handle, is_held = file_locks(), None, False
-    with suppress(OSError):
-        handle = os.open(root, os.O_RDONLY)
-    if flock is None or handle is None:
-        yield False
-        return
-    try:
-        with suppress(OSError):
-            flock.flock(handle, flock.LOCK_SH if shared else flock.LOCK_EX)
-            is_held = True
-        yield is_held
-    finally:
-        os.close(handle)

@@ -6,14 +6,14 @@ The functions in this module raise LogReadError instead.
 
 import os
 import tempfile
-from collections.abc import Iterator
 from fnmatch import filter as matching
 from glob import has_magic
 from pathlib import Path
 from random import choice
+from typing import NoReturn
 
 from tagwire.log import LogPathError
-from tagwire.log.errors import unreadable
+from tagwire.log.errors import is_file, unreadable
 
 
 def temporary_folder(prefix: str) -> "tempfile.TemporaryDirectory[str]":
@@ -56,20 +56,12 @@ def _children(folder: Path, part: str) -> list[Path]:
 
 def files_below(folder: Path) -> list[Path]:
     """Return all files in a folder and its subfolders, sorted. Raises LogReadError if a folder can't be listed."""
-    return sorted(_files_below(folder))
 
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    try:
-        with os.scandir(folder) as listed:
-            found = [*listed]
-        for each in found:
-            if each.is_dir(follow_symlinks=False):
-                yield from _files_below(folder / each.name)
-            elif each.is_file():
-                yield folder / each.name
-    except OSError as error:
+    def failed(error: OSError) -> NoReturn:
         raise unreadable(error.filename or folder, error) from None
+
+    paths = (Path(parent, name) for parent, _, names in os.walk(folder, onerror=failed) for name in names)
+    return sorted(path for path in paths if is_file(path))
 
 
 def local_path(path: str) -> Path:

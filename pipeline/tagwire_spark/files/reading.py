@@ -201,7 +201,13 @@ class RemoteBytes(FileBytes):
 
 @contextmanager
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
-    """Open a remote file for sequential reading from `start` to `end`. If `ahead` is true, prefetch blocks."""
+    """Open a remote file for sequential reading from `start` to `end`.
+
+    If `ahead` is true, blocks are prefetched. Then, PipelineError is raised at once if the file changed since planning,
+    unless each request checks the ETag.
+    """
+    if ahead:
+        file.check_first()
     if not (ahead and file.is_concurrent):
         yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return
@@ -245,9 +251,6 @@ class _ByteStream(RawIOBase):
         self._position = offset + {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._data)}[whence]
         return self._position
 
-    def tell(self) -> int:
-        return self._position
-
     def readinto(self, buffer: Any) -> int:
         end = min(self._position + len(buffer), len(self._data))
         found = self._data.read(self._position, end - self._position) if end > self._position else b""
@@ -278,7 +281,6 @@ def opened_stream(
             yield opened
         return
     remote = RemoteFile(file, state, options)
-    remote.check_first()
     with opened_remote(remote, 0, remote.state.size if in_sequence else 0) as data:
         yield BufferedReader(_ByteStream(data), _BUFFER)
 
@@ -293,7 +295,6 @@ def opened(
     """
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
-        remote.check_first()
         with opened_remote(remote, start, end) as data:
             yield data
         return

@@ -39,6 +39,7 @@ from tagwire_spark.files.commit_folder import (
     CommitFolder,
     Content,
     Job,
+    content_of_done,
     in_staging,
     job_of_folder,
     manifest_name,
@@ -80,11 +81,6 @@ class RemoteFolder(CommitFolder):
     def rejected(self) -> Generator[None]:
         with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
             yield
-
-    @contextmanager
-    def locked(self, *, shared: bool) -> Generator[bool]:
-        """Yield False, because object storage has no locks."""
-        yield False
 
     def begin(self, job: Job) -> None:
         """Store an object that marks the job as active. Raises PipelineError if the store ignores put conditions."""
@@ -138,7 +134,7 @@ class RemoteFolder(CommitFolder):
 
     def read(self, name: str) -> bytes | None:
         with self.rejected():
-            return self._objects.get(name)
+            return self._objects.tagged(name)[0]
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
         with self.rejected():
@@ -154,10 +150,6 @@ class RemoteFolder(CommitFolder):
             yield path
             with self.rejected():
                 self._system.put_file(str(path), self._objects.path(name))
-
-    def done(self) -> dict[str, Any]:
-        with self.rejected():
-            return self._done()[0]
 
     def pending(self) -> list[int]:
         """Return the numbers of commits that still have a manifest, including commits marked as done or undone.
@@ -225,9 +217,7 @@ class RemoteFolder(CommitFolder):
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
-            text = f"{self.shown} can't be written: another process could not put all files of this write in place, so"
-            text += " it undid the write; write again."
-            return failure or PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+            return failure or self.undone_by_another()
         try:
             if outcome == "done":
                 self._finish(number, change)
@@ -284,11 +274,7 @@ class RemoteFolder(CommitFolder):
 
     def _done(self) -> tuple[dict[str, Any], str | None]:
         data, tag = self._objects.tagged(DONE)
-        try:
-            found = json.loads(data or b"{}")
-        except ValueError:
-            found = {}
-        return (found if isinstance(found, dict) else {}), tag
+        return content_of_done(data), tag
 
     def _is_there(self, number: int, change: Mapping[str, Any]) -> bool:
         """Return whether the commit's manifest still exists, so that no process has ended the commit."""

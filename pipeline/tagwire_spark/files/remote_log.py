@@ -4,6 +4,7 @@ A local tree of empty files has the same names as a remote log, so that the code
 the bytes that planning needs are fetched: ranges of segments and indexes, and small files.
 """
 
+import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -25,6 +26,8 @@ from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reac
 
 if TYPE_CHECKING:
     from tagwire_spark.files.storage import Location
+
+_COPIED: Final = 8 << 20
 
 
 class RemoteSegment(Segment):
@@ -49,11 +52,15 @@ class RemoteSegment(Segment):
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Download the segment, or a file next to it, in several ranges.
+        """Download the segment, or a file next to it, in several ranges. Keep its modification time.
 
         Raises OSError, PipelineError or LogPathError if the download fails.
         """
-        self._location.copy(path, target)
+        with self._location.opened(path) as data, target.open("wb") as file:
+            for start in range(0, len(data), _COPIED):
+                file.write(data[start : start + _COPIED])
+        time = path.stat().st_mtime_ns
+        os.utime(target, ns=(time, time))
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
@@ -108,8 +115,6 @@ class RemotePartition(Partition):
 _ONE_REQUEST: Final = 1000
 """Maximum number of objects that one S3 listing request returns; a single request is atomic."""
 
-_Mark = frozenset[tuple[str, FileState]]
-
 
 class Marks:
     """The commit marks in each listed folder: `_SUCCESS`, manifests and staging folders of `kafka_log` writes."""
@@ -136,7 +141,7 @@ class Marks:
             except PermissionError:
                 return
             if found:
-                self._seen[above] = {*found}
+                self._seen[above] = found
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
         """Remember the commit marks in `found`, a listing of all files below the folder `root`."""
@@ -170,16 +175,14 @@ class Marks:
             self._options.hidden(f"{url}: another write was committed while the files were listed; read again."),
         )
 
-    def _now(self, folder: str) -> _Mark:
+    def _now(self, folder: str) -> set[tuple[str, FileState]]:
         self._system.invalidate_cache()
         try:
             found = retried(partial(self._system.ls, folder, detail=True))
         except FileNotFoundError:
-            return frozenset()
+            return set()
         named = [(str(each["name"]).rpartition("/")[2], each) for each in found if each["type"] == "file"]
-        return frozenset(
-            (name, state_of_facts(facts)) for name, facts in named if name == DONE or number_of(name) is not None
-        )
+        return {(name, state_of_facts(facts)) for name, facts in named if name == DONE or number_of(name) is not None}
 
 
 def is_staged(name: str) -> bool:

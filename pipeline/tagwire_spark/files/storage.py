@@ -7,13 +7,12 @@ tasks read ranges of the remote files (`reading`), so nothing large is copied to
 import glob
 import os
 import re
-import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 from tagwire.lazy import required
 from tagwire.log import Partition, Segment
@@ -26,8 +25,6 @@ from tagwire_spark.files.local_files import files_below, local_path, matching_pa
 from tagwire_spark.files.reading import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store
-
-_COPIED: Final = 8 << 20
 
 Listed = tuple[str, int, str, int]
 """A listed file as it is sent to workers: relative name, size, ETag, and modification time in nanoseconds."""
@@ -68,9 +65,6 @@ class Location:
         with open_file(path) as data:
             return growing_state(data, end)
 
-    def size_of(self, path: Path) -> int:
-        return file_status(path).st_size if self._tree is None else self._tree.states[path].size
-
     def partition(self, path: Path) -> Partition:
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
@@ -100,22 +94,9 @@ class Location:
             with open_file(path) as data:
                 yield data
             return
-        remote, is_task = self.remote(path), self._tree.is_received
-        if is_task:
-            remote.check_first()
-        with opened_remote(remote, 0, remote.state.size, ahead=is_task) as data:
+        remote = self.remote(path)
+        with opened_remote(remote, 0, remote.state.size, ahead=self._tree.is_received) as data:
             yield data
-
-    def copy(self, path: Path, target: Path) -> None:
-        """Copy a file and its modification time to a local path. Raises the same errors as `opened`, and OSError."""
-        if self._tree is None:
-            shutil.copy2(path, target)
-            return
-        with self.opened(path) as data, target.open("wb") as file:
-            for start in range(0, len(data), _COPIED):
-                file.write(data[start : start + _COPIED])
-        time = path.stat().st_mtime_ns
-        os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
         """Return the entries of remote files that a worker passes to `received`, or None if the folder is local."""
@@ -260,10 +241,13 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Return the location of a remote folder on a worker. `listed` is the driver's listing of the folder.
+    """Return the location of a folder on a worker. `listed` is the driver's listing of the folder.
 
-    The folder is not listed again. Opened files are prefetched. Raises PipelineError for a URL that fsspec can't use.
+    The folder is not listed again. Opened files are prefetched. For a local folder, `listed` is ignored. Raises
+    PipelineError for a URL that fsspec can't use.
     """
+    if not is_remote(folder):
+        return Location(Path(folder), is_named=True)
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)
     tree.is_concurrent, tree.is_received = bool(getattr(system, "async_impl", False)), True
@@ -344,9 +328,11 @@ class _Tree:
             path.write_bytes(retried(partial(system.cat_file, name)))
 
 
-def folder_of(url: str) -> str:
-    """Return the URL of the folder that contains a file."""
-    return "".join(_above(url, 1))
+def folder_of(file: str) -> str:
+    """Return the path or URL of the folder that contains a file."""
+    if is_remote(file):
+        return "".join(_above(file, 1))
+    return os.path.dirname(file)  # noqa: PTH120 - called for each segment
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:

@@ -198,9 +198,6 @@ class ConditionalObjects:
     def path(self, name: str) -> str:
         return f"{self._prefix}/{name}"
 
-    def get(self, name: str) -> bytes | None:
-        return self.tagged(name)[0]
-
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
         """Return an object's bytes and ETag from one request; (None, None) if the object doesn't exist.
 

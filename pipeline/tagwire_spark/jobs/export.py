@@ -20,7 +20,7 @@ from tagwire.log.errors import is_file, is_folder, unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.files.storage import Location
 from tagwire_spark.files.store import StorageOptions
-from tagwire_spark.jobs.export_part import TABLE, ExportOptions, ExportReport, ExportUnit, SegmentPartition, export_part
+from tagwire_spark.jobs.export_part import TABLE, ExportOptions, ExportReport, ExportUnit, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, ExportedFiles, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units, steadily
@@ -124,16 +124,15 @@ def _walk(folder: Path, parents: tuple[Path, ...] = ()) -> Iterator[tuple[Path, 
 def _of_folder(
     folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
 ) -> Iterator[ExportUnit]:
-    def unit(paths: Sequence[Path], partition: SegmentPartition | None) -> ExportUnit:
+    def unit(paths: Sequence[Path], partition: tuple[str, int] | None) -> ExportUnit:
         part = ExportedFiles(0, target, tuple((path.name, sizes[path]) for path in paths))
         return ExportUnit(part, root.name_of(folder), partition, root.listed(folder, paths))
 
-    sizes = {path: root.size_of(path) for path in files}
+    sizes = {path: root.state_of(path).size for path in files}
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):
         segments = [segment.path for segment in partition.segments]
-        topic_partition = SegmentPartition(*partition_key(folder))
         for path in segments:
-            yield unit([path], topic_partition)
+            yield unit([path], partition_key(folder))
     if others := [path for path in files if path not in segments]:
         yield unit(others, None)

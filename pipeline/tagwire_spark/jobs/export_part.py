@@ -51,13 +51,6 @@ class ExportOptions(NamedTuple):
     limits: Limits = DEFAULT_LIMITS
 
 
-class SegmentPartition(NamedTuple):
-    """The topic and partition number of a segment."""
-
-    topic: str
-    partition: int
-
-
 class ExportReport(NamedTuple):
     """The result of exporting a segment: counts, sizes in bytes, and damaged ranges."""
 
@@ -86,7 +79,7 @@ class ExportUnit(NamedTuple):
     part: ExportedFiles
     folder: str
     """The path or URL of the files' folder."""
-    partition: SegmentPartition | None
+    partition: tuple[str, int] | None
     """The segment's topic and partition number, or None for other files."""
     listed: Sequence[Listed] | None
     """The listing entries of the files if they are remote."""
@@ -118,7 +111,7 @@ def export_part(
                     table = folder / TABLE / f"{part.name}.parquet"
                     segment = _Segment(source, path, size, encodable(part.path_of(number)), options, storage)
                     report = segment.export(unit.partition, table, exact)
-                now = source.size_of(path)
+                now = source.state_of(path).size
             except LogPathError as error:
                 raise if_gone(rejection(error), source.name_of(path)) from None
             if exact.end != size or now != size:
@@ -137,7 +130,7 @@ class _Segment(NamedTuple):
     options: ExportOptions
     storage: StorageOptions
 
-    def export(self, partition: SegmentPartition, table: Path, exact: "_Pieces") -> ExportReport:
+    def export(self, partition: tuple[str, int], table: Path, exact: "_Pieces") -> ExportReport:
         """Export the segment. Return its report, without the size of the exact bytes."""
         try:
             rows, damage = self._rows(partition, table, permissive=False)
@@ -149,9 +142,7 @@ class _Segment(NamedTuple):
         file = shown_path(self.source.name_of(self.path))
         return ExportReport(file, rows.rows, batches, kept, self.size, rows.close(), 0, tuple(damage))
 
-    def _rows(
-        self, partition: SegmentPartition, path: Path, *, permissive: bool
-    ) -> tuple[Table, list[tuple[int, str]]]:
+    def _rows(self, partition: tuple[str, int], path: Path, *, permissive: bool) -> tuple[Table, list[tuple[int, str]]]:
         """Write the segment's rows to a table. Return the table, and the position and error of each damaged range.
 
         The caller must close the table.
@@ -172,16 +163,13 @@ class _Segment(NamedTuple):
                     wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
                     damage += [(row["position"], row["_error"]["reason"]) for row in wrong.to_pylist()]
                     batch = batch.filter(batch.column("_error").is_null())
-                table.add(self._with_file(batch, table.schema))
+                file = pa.repeat(pa.scalar(self.file), batch.num_rows)
+                arrays = [file if field.name == "file" else batch.column(field.name) for field in table.schema]
+                table.add(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
         except PipelineError:
             table.abandon()
             raise
         return table, damage
-
-    def _with_file(self, batch: Any, schema: Any) -> Any:
-        file = pa.repeat(pa.scalar(self.file), batch.num_rows)
-        arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, exact: "_Pieces") -> tuple[int, int]:
         """Store the segment byte for byte. Return the number of batches, and how many are stored as raw bytes."""

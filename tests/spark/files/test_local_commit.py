@@ -69,7 +69,7 @@ def test_unreadable_number_of_the_last_commit(tmp_path: Path, monkeypatch: pytes
     """If a writer can't check whether its number has been used, it must not report success."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
-    link, read_text, fails = LocalFolder._link, Path.read_text, list[Path]()
+    link, read_bytes, fails = LocalFolder._link, Path.read_bytes, list[Path]()
 
     def late(self: LocalFolder, file: Path, name: Path) -> None:
         monkeypatch.setattr(LocalFolder, "_link", link)
@@ -77,14 +77,14 @@ def test_unreadable_number_of_the_last_commit(tmp_path: Path, monkeypatch: pytes
         link(self, file, name)
         fails.append(tmp_path / "_SUCCESS")
 
-    def failing(path: Path, *arguments: Any) -> str:
+    def failing(path: Path) -> bytes:
         if path in fails:
             fails.remove(path)
             raise OSError(errno.EIO, "Input/output error", str(path))
-        return read_text(path, *arguments)
+        return read_bytes(path)
 
     monkeypatch.setattr(LocalFolder, "_link", late)
-    monkeypatch.setattr(Path, "read_text", failing)
+    monkeypatch.setattr(Path, "read_bytes", failing)
     with pytest.raises(PipelineError, match=r"Input/output error.*check whether they exist"):
         writer.commit(messages)
     writer.abort(messages)
