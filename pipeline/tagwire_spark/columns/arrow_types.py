@@ -21,7 +21,7 @@ from pyspark.sql.types import DataType, DecimalType, StructType
 
 from tagwire_spark.errors import PipelineError
 
-pc: Final[Any] = pyarrow.compute  # pyarrow creates its compute functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason", pa.string())])
 """The type of `_error`, which describes an invalid row: the field path, the byte offset, and the reason."""
@@ -145,13 +145,8 @@ def with_error(pairs: Any, nulls: Any) -> Any:
 def is_bytes(type: Any) -> bool:
     """Return whether an Arrow type is binary, or the null type (a column that contains only nulls)."""
     kinds = pa.types
-    return bool(
-        kinds.is_binary(type)
-        or kinds.is_large_binary(type)
-        or kinds.is_binary_view(type)
-        or kinds.is_fixed_size_binary(type)
-        or kinds.is_null(type)
-    )
+    checks = kinds.is_binary, kinds.is_large_binary, kinds.is_binary_view, kinds.is_fixed_size_binary, kinds.is_null
+    return any(check(type) for check in checks)
 
 
 class Misfit(Exception):

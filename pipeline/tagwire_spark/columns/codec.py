@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from tagwire import arrow
@@ -26,6 +25,7 @@ from tagwire_spark.columns.arrow_types import (
     in_type,
     may_be_null,
     message_side,
+    pc,
     spark_side,
     spark_struct,
     with_error,
@@ -36,7 +36,6 @@ from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options that `from_message` and `to_message` accept."""
-pc: Final[Any] = pyarrow.compute  # pyarrow creates its compute functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
 """A function that describes the row with a given number for error messages, for example by file and offset."""

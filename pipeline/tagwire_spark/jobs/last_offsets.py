@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tagwire.limits import Limits
 from tagwire.log.batch_summary import Survey
@@ -27,6 +27,7 @@ from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.scan import Scan
 from tagwire.log.whole_folder import on_disk
 from tagwire.records import FormatSet
+from tagwire_spark.columns.arrow_types import pc
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
 from tagwire_spark.jobs.tasks import over_units
@@ -34,12 +35,9 @@ from tagwire_spark.jobs.units import SentSegment, received_segment
 from tagwire_spark.session import settle_worker, spark_errors_converted
 
 _WIDTH: Final = 8
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
-_KEYS: Final = "log int, key binary, offset long"
-_KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
-_WRITTEN: Final = "log int, attempt string, keys long"
-_WRITTEN_COLUMNS: Final = pa.schema([("log", pa.int32()), ("attempt", pa.string()), ("keys", pa.int64())])
+_KEYS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
+_WRITTEN: Final = pa.schema([("log", pa.int32()), ("attempt", pa.string()), ("keys", pa.int64())])
 _OF_BATCH: Final = ("producer_id", "base_offset")
 
 
@@ -69,7 +67,7 @@ def find_last_offsets(
     keys = over_units(spark, units, [unit.size for unit in units], work, _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
     with spark_errors_converted():
-        rows = lasts.mapInArrow(_writing(str(staged.attempts)), _WRITTEN).collect()
+        rows = lasts.mapInArrow(_writing(str(staged.attempts)), from_arrow_schema(_WRITTEN)).collect()
     for name in {row.attempt for row in rows}:
         staged.lasts.mkdir(exist_ok=True)
         (staged.attempts / name).rename(staged.lasts / name)
@@ -128,7 +126,7 @@ def _grouped(log: int, batch: Any) -> Any:
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
     logs = pa.repeat(pa.scalar(log, pa.int32()), len(offsets))
-    return pa.RecordBatch.from_arrays([logs, keys, offsets], schema=_KEY_COLUMNS)
+    return pa.RecordBatch.from_arrays([logs, keys, offsets], schema=_KEYS)
 
 
 _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
@@ -153,6 +151,6 @@ def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
             path.write_bytes(_ascending(offsets))
             on_disk(path)
             row = {"log": log, "attempt": folder.name, "keys": len(offsets)}
-            yield pa.RecordBatch.from_pylist([row], schema=_WRITTEN_COLUMNS)
+            yield pa.RecordBatch.from_pylist([row], schema=_WRITTEN)
 
     return run

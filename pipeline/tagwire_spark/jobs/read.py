@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from tagwire.log.names import log_file, partition_name
@@ -31,7 +32,7 @@ from tagwire_spark.files.store import StorageOptions, is_remote, reaching, retri
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_strings
 from tagwire_spark.log_read.listing import check_found, log_locations, settled_location
-from tagwire_spark.log_read.partition_checks import check_partitions_exist, folder_name, replicas_error
+from tagwire_spark.log_read.partition_checks import check_partitions_exist, replicas_error
 from tagwire_spark.log_read.query import LogQuery, log_query, partition_key
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import grouped, plan_alone
@@ -39,8 +40,7 @@ from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
 """Default maximum size of a split in bytes."""
-_PLAN: Final = "splits binary"
-_PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
+_PLAN: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
 """A partition folder or segment, its log folder, and the log folder's last commit number."""
@@ -75,7 +75,7 @@ def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """Let workers plan a query. Each returned row is a pickled group of splits. Raises PipelineError for a bad path."""
     units = _units(query)
     if not units:
-        return spark.createDataFrame([], _PLAN)
+        return spark.createDataFrame([], from_arrow_schema(_PLAN))
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
 
@@ -168,18 +168,18 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    return folder_name(path) if log_file(Path(path.partition("::")[0])) else path
+    return folder_of(path) if log_file(Path(path.partition("::")[0])) else path
 
 
 def _above(path: str) -> str:
-    return folder_name(_folder(path))
+    return folder_of(_folder(path))
 
 
 def _planned(query: LogQuery, _: int, unit: _Unit) -> Iterator[pa.RecordBatch]:
     path, above, commit = unit
     with unchanged_since(above, commit, query.storage):
         splits = plan_alone(query, path)
-    yield pa.record_batch([[pickle.dumps(each) for each in grouped(splits, query)]], schema=_PLAN_COLUMNS)
+    yield pa.record_batch([[pickle.dumps(each) for each in grouped(splits, query)]], schema=_PLAN)
 
 
 def _reading(query: LogQuery, columns: StructType, names: Sequence[str]) -> Callable[[Any], Iterator[Any]]:

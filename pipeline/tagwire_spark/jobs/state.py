@@ -117,7 +117,7 @@ def log_state(
             "folder with its partitions."
         )
     work = partial(_rows, table=table, limits=limits, storage=StorageOptions(storage_options or {}))
-    return over_units(spark, units, sizes, work, definition.columns)
+    return over_units(spark, units, sizes, work, arrow_schema(definition.columns))
 
 
 def _rows(_: int, unit: Any, table: str, limits: Limits, storage: StorageOptions) -> Iterator[pa.RecordBatch]:

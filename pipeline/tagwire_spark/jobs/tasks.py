@@ -13,10 +13,11 @@ from typing import Any, Final, ParamSpec, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tagwire.log import LogPathError
 from tagwire_spark.errors import PipelineError, rejections, repeated
+from tagwire_spark.log_read.splits import grouped_by_cost
 from tagwire_spark.session import settle_worker, spark_errors_converted
 
 TASK_BYTES: Final = 64 << 20
@@ -24,8 +25,7 @@ TASK_BYTES: Final = 64 << 20
 _OPENING: Final = 1 << 20
 """The cost of opening a unit's files, expressed as the number of bytes that can be read in that time."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("pickled", pa.binary())])
-_RESULT: Final = "unit int, result binary"
-_RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.binary())])
+_RESULT: Final = pa.schema([("unit", pa.int32()), ("result", pa.binary())])
 
 _ROWS: Final = 1000
 
@@ -76,7 +76,7 @@ def over_units(
     units: Sequence[_Unit],
     sizes: Sequence[int],
     work: Callable[[int, _Unit], Iterable[pa.RecordBatch]],
-    schema: StructType | str,
+    schema: pa.Schema,
 ) -> DataFrame:
     """Return a lazy DataFrame of the Arrow batches that `work(number, unit)` yields for each unit.
 
@@ -87,21 +87,13 @@ def over_units(
     of_task = [number for number, task in enumerate(tasks) for _ in task]
     pickled = pa.array((pickle.dumps(units[number]) for number in numbers), pa.binary(), size=len(numbers))
     df = spark.createDataFrame(pa.table([of_task, numbers, pickled], schema=_UNIT_COLUMNS))
-    return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
+    return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), from_arrow_schema(schema))
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
     """Group units of work into tasks of limited size, with large units first. Return the unit numbers of each task."""
-    tasks: list[list[int]] = []
-    left = 0
-    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
-        cost = sizes[number] + _OPENING
-        if cost > left:
-            tasks.append([])
-            left = TASK_BYTES
-        tasks[-1].append(number)
-        left -= cost
-    return tasks
+    numbers = sorted(range(len(sizes)), key=lambda number: -sizes[number])
+    return grouped_by_cost(numbers, (sizes[number] + _OPENING for number in numbers), TASK_BYTES)
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
@@ -126,4 +118,4 @@ def _one_result(work: Callable[[Any], Any], number: int, unit: Any) -> Batches:
         path = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
         text = f"{path} can't be written by a worker: {error.strerror or error}."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
-    yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT_COLUMNS)
+    yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT)

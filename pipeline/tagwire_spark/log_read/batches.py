@@ -19,7 +19,7 @@ from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.errors import loss
 from tagwire_spark.files.reading import RemoteFile, opened, remote_lookup
-from tagwire_spark.files.storage import Location, folder_of, received
+from tagwire_spark.files.storage import folder_of, received
 from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_read.log_offsets import has_gaps, has_offset, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
@@ -107,10 +107,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
     Raises LogError or PipelineError if the folder's files can't be read.
     """
     with ExitStack() as stack:
-        if is_remote(split.file):
-            location = received(folder_of(split.file), (), stack, query.storage)
-        else:
-            location = Location(Path(split.file).parent, is_named=True)
+        location = received(folder_of(split.file), (), stack, query.storage)
         return lost_by_intent(location.partition(location.local), location)
 
 

@@ -8,18 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute
 
 from tagwire.arrow.shape import Column
 from tagwire.frames.known_packages import header_key_name
 from tagwire.log.column_table import root_column
 from tagwire.records import FormatSet
 from tagwire.records.format_set import AUTO, format_set
-from tagwire.text_format import encodable
-from tagwire_spark.columns.arrow_types import ERROR_TYPE
+from tagwire_spark.columns.arrow_types import ERROR_TYPE, pc
 from tagwire_spark.log_read.splits import Split
-
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
@@ -31,23 +27,11 @@ _ARROW_TYPES: Final = {"i": pa.int32(), "l": pa.int64(), "b": pa.bool_(), "z": p
 _TIMESTAMP_TYPES: Final = {"create": 0, "append": 1}
 
 
-class SplitNames(NamedTuple):
-    """The values that all rows of a split have in the columns `topic`, `partition` and `file`."""
-
-    topic: str
-    partition: int
-    file: str
-
-    @classmethod
-    def of(cls, split: Split) -> "SplitNames":
-        """Return the names to show for a split, with `?` in place of bytes that are not valid UTF-8."""
-        return cls(encodable(split.topic), split.partition, encodable(split.file))
-
-
 class RowSplits(NamedTuple):
     """Maps each row of an Arrow batch to the split that it was read from."""
 
-    splits: Sequence[SplitNames]
+    splits: Sequence[Split]
+    """The splits, with `?` in place of bytes in their names that are not valid UTF-8."""
     numbers: Any
     """The split index of each row as an Arrow array, or None if there is only one split."""
     rows: int
@@ -75,7 +59,7 @@ class SparkColumn(NamedTuple):
     type: Any
     needs: tuple[str, ...] = ()
     make: Callable[..., Any] = _same
-    split: Callable[[SplitNames], Any] | None = None
+    split: Callable[[Split], Any] | None = None
 
     def array(self, columns: dict[str, Any], splits: RowSplits) -> Any:
         if self.split is not None:
@@ -89,11 +73,6 @@ def has_number_keys(formats: FormatSet) -> bool:
     """Return whether record headers in these formats have numeric keys, as in KIP-82's first draft."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
-
-
-def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """Return a function that takes a row number and returns the record's file and offset, for error messages."""
-    return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 
 def _micros_array(times: Any) -> Any:

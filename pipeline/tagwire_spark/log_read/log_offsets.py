@@ -128,15 +128,11 @@ def has_gaps(scan: Scan) -> bool:
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
     """Yield the positions and offsets of batches, starting with the batch that contains `offset`."""
-    segments = partition.segments
-    for segment, next_base in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
-        if next_base is not None and next_base <= offset:
-            continue
+    for segment, start, _ in partition.segments_from(offset):
         with segment.opened() as data:
             scan = Scan(segment.name, data, format)
-            yield from (
-                each for each in scan.spans(_position_before(scan, segment, offset)) if each.last_offset >= offset
-            )
+            spans = scan.spans(0 if start is None else segment.position_of(scan, start))
+            yield from (each for each in spans if each.last_offset >= offset)
 
 
 def _position_before(scan: Scan, segment: Segment, offset: int | None) -> int:

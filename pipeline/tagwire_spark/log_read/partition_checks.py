@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 _Keys = Set[tuple[str, int]]
 
 
-def folder_name(file: str) -> str:
-    """Return the path or URL of the folder that contains a segment file."""
-    return folder_of(file) if is_remote(file) else os.path.dirname(file)  # noqa: PTH120 - called for each segment
-
-
 def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option: bool = True) -> PipelineError:
     """Return the error to raise if several replicas of a partition would be read.
 
@@ -49,7 +44,7 @@ def without_replicas(splits: Iterable["Split"], query: LogQuery) -> list["Split"
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for split in splits:
-        folder = folder_name(split.file)
+        folder = folder_of(split.file)
         # A folder whose name has no partition number can't be a replica.
         key = (split.topic if split.partition >= 0 else folder), split.partition
         by_key.setdefault(key, {}).setdefault(folder, []).append(split)
@@ -61,10 +56,10 @@ def without_replicas(splits: Iterable["Split"], query: LogQuery) -> list["Split"
             for split in in_folder:
                 name = split.file.rpartition("/")[2]
                 if name in known and not query.longest:
-                    raise replicas_error(folder, folder_name(known[name].file), key)
+                    raise replicas_error(folder, folder_of(known[name].file), key)
                 known.setdefault(name, split)
         if len(found) > 1:
-            first, second = (folder_name(next(iter(each.values())).file) for each in [*found.values()][:2])
+            first, second = (folder_of(next(iter(each.values())).file) for each in [*found.values()][:2])
             raise replicas_error(first, second, key)
         chosen += (split for in_folder in found.values() for split in in_folder.values())
     return chosen

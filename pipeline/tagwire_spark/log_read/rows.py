@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute
 from pyspark.sql.types import StructType
 
 from tagwire.captures import capture_kind
@@ -18,26 +17,17 @@ from tagwire.log.errors import LogError
 from tagwire.log.scan import Scan
 from tagwire.records.control import control_type
 from tagwire.text_format import encodable
-from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
+from tagwire_spark.columns.arrow_types import arrow_schema, pc, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
 from tagwire_spark.errors import PipelineError, described, rejection, rejections
 from tagwire_spark.files.reading import first_bytes, if_gone
+from tagwire_spark.files.storage import folder_of
 from tagwire_spark.log_read.batches import SplitPass, begun_scan
-from tagwire_spark.log_read.column_table import (
-    BATCH_COLUMNS,
-    RECORD_COLUMNS,
-    RowSplits,
-    SplitNames,
-    has_number_keys,
-    record_names,
-)
-from tagwire_spark.log_read.partition_checks import folder_name
+from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, RowSplits, has_number_keys
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort, check_unfinished
 from tagwire_spark.session import settle_worker
-
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
@@ -137,7 +127,7 @@ class _Rows:
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
-        self._split_names = [SplitNames.of(split) for split in splits]
+        self._shown = [each._replace(topic=encodable(each.topic), file=encodable(each.file)) for each in splits]
         self._query = query
         self._schema = schema
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
@@ -221,14 +211,14 @@ class _Rows:
         selected = batch.filter(reduce(pc.and_, masks)) if masks else batch
         if not selected.num_rows:
             return
-        splits = RowSplits(self._split_names, self._split_numbers(selected), selected.num_rows)
+        splits = RowSplits(self._shown, self._split_numbers(selected), selected.num_rows)
         columns = {name: selected.column(name) for name in self._needed}
         arrays = {name: self._columns[name].array(columns, splits) for name in self._names}
         yield self._finished(arrays, splits)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
         """Yield a batch with one row for a damaged range. Columns other than position and error are null."""
-        splits = RowSplits(self._split_names[number : number + 1], None, 1)
+        splits = RowSplits(self._shown[number : number + 1], None, 1)
         arrays = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         arrays |= {name: each.array({}, splits) for name, each in self._columns.items() if each.split is not None}
         arrays["position"] = pa.array([damage.position], pa.int64())
@@ -238,8 +228,11 @@ class _Rows:
     def _finished(self, arrays: dict[str, Any], splits: RowSplits) -> Any:
         if _MESSAGE in self._schema.names:
             assert self._query.message is not None
-            names = record_names(splits.file_of, arrays["offset"])
-            arrays[_MESSAGE] = self._query.message.decode(arrays["value"], row_name=names)
+            offsets = arrays["offset"]
+            arrays[_MESSAGE] = self._query.message.decode(
+                arrays["value"],
+                row_name=lambda row: f"{splits.file_of(row)}: the record at offset {offsets[row].as_py()}",
+            )
         if not self._schema.names:  # `count()` may request no columns
             nothing = pa.Array.from_buffers(pa.struct([]), splits.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
@@ -288,9 +281,9 @@ class _Rows:
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
         """Track transactions that are open at the split's end, because they can be aborted later."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
-            _, begun = self._begun.get(folder_name(split.file), (split, {}))
+            _, begun = self._begun.get(folder_of(split.file), (split, {}))
             if is_control:
                 begun.pop(producer_id, None)
             else:
                 begun.setdefault(producer_id, offset)
-            self._begun[folder_name(split.file)] = split, begun
+            self._begun[folder_of(split.file)] = split, begun

@@ -12,7 +12,7 @@ from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from tagwire.log import LogError, LogPathError, Partition, Segment
 from tagwire_spark.errors import loss, rejections, repeated
@@ -32,6 +32,7 @@ from tagwire_spark.log_read.partition_checks import check_partitions_exist, shor
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
+_T = TypeVar("_T")
 _LOOKS: Final = 5
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
@@ -102,20 +103,22 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
         for location in locations((path,), stack, query.storage, looks_in_parents=False):
             settles = is_remote(path)
             with settled_location(location) if settles else nullcontext(folders_of(location)) as folders:
-                splits += whole_splits(query, _requested(query, location, folders), location)
+                splits += whole_splits(query, _partitions(query, location, folders), location)
     return cut(splits, query)
 
 
+_ToRead = tuple[str, Partition, Sequence[Segment]]
+"""The path or URL of a partition folder, the partition, and the segments to read."""
+
+
 def _partitions(
-    query: LogQuery, location: Location, folders: Iterable[Path]
-) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
-    """Yield (folder name, partition, segments) for each partition or segment of a location that the query selects."""
-    if location.local.is_file():
-        folder = location.partition(location.local.parent)
-        yield location.name_of(folder.path), folder, (location.segment(location.local),)
-        return
-    for partition in partitions_of(location, query, folders):
-        yield location.name_of(partition.path), partition, partition.segments
+    query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
+) -> Iterator[_ToRead]:
+    """Yield what to read from each partition folder or segment that the query selects, except folders in `shorter`."""
+    is_file = location.local.is_file()
+    for partition in partitions_of(location, query, [location.local.parent] if is_file else folders):
+        if (name := location.name_of(partition.path)) not in shorter:
+            yield name, partition, [location.segment(location.local)] if is_file else partition.segments
 
 
 @repeated(_LOOKS, "KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND")
@@ -125,38 +128,17 @@ def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) ->
     splits: list[Split] = []
     for location in found:
         with settled_location(location) as folders:
-            splits += whole_splits(query, _requested(query, location, folders, shorter), location)
+            splits += whole_splits(query, _partitions(query, location, folders, shorter), location)
     return found, splits
 
 
-class RequestedSegment(NamedTuple):
-    """A segment that can contain requested rows, and a split of the whole segment."""
-
-    segment: Segment
-    split: Split
-
-
-def _requested(
-    query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
-) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except those whose file names show that they contain no requested rows."""
-    remaining = (each for each in folders if not shorter or location.name_of(each) not in shorter)
-    for name, partition, segments in _partitions(query, location, remaining):
-        if name not in shorter:
-            yield from requested_segments(query, partition, segments, location)
-
-
-def requested_segments(
-    query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
-) -> Iterator[RequestedSegment]:
-    """Yield the segments of a partition that can have requested rows, according to file names.
+def _requested(query: LogQuery, to_read: _ToRead, location: Location) -> Iterator[tuple[Segment, Split]]:
+    """Yield the segments that can have requested rows, according to file names, each with a split of the whole segment.
 
     Raises PipelineError if requested offsets don't exist, and LogError for damage.
     """
+    name, partition, segments = to_read
     topic, number = partition_key(partition.path)
-    if not query.wants(topic, number):
-        return
-    name = location.name_of(partition.path)
     if segments:
         _look_at_end(query, partition, segments, name)
     query = with_offsets_of_times(query, partition, name, (topic, number))
@@ -179,7 +161,7 @@ def requested_segments(
         state = location.growing_state_of(path, segment.end) if is_last else location.state_of(path)
         size = state.size if segment.end is None else min(state.size, segment.end)
         split = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, next_base, segment.end)
-        yield RequestedSegment(segment, split)
+        yield segment, split
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
@@ -205,8 +187,12 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             raise loss(f"The {kind} offset {offset} is greater than {end.offset}, the log end offset of {name}")
 
 
-def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment that contains requested rows. Indexes of remote segments are read concurrently."""
+def whole_splits(query: LogQuery, partitions: Iterable[_ToRead], location: Location) -> Iterator[Split]:
+    """Yield a split for each segment that contains requested rows. Indexes of remote segments are read concurrently.
+
+    Raises PipelineError if requested offsets don't exist, and LogError for damage.
+    """
+    requested = (each for to_read in partitions for each in _requested(query, to_read, location))
     has_start = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for split in at_once(begun, requested, is_concurrent=has_start and location.is_concurrent):
@@ -214,8 +200,8 @@ def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], locatio
             yield split
 
 
-def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> Split | None:
-    """Return the split of a whole segment, with a start position from the offset index.
+def _begun(query: LogQuery, requested: tuple[Segment, Split], location: Location) -> Split | None:
+    """Return the split of a whole segment, with its index if it is remote, and a start position from the index.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
@@ -226,16 +212,10 @@ def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> 
             if earlier.is_all and not split.is_last:
                 return None
             split = split._replace(first_offset=max(split.first_offset, earlier.end_offset))
-    split = _with_index(split, segment, location)
-    hint = _first_requested(segment, split)
-    return split if hint is None else split._replace(hint=hint)
-
-
-def _with_index(split: Split, segment: Segment, location: Location) -> Split:
     path = segment.sibling("index") if is_remote(split.file) else None
-    if path is None or not (state := location.state_of(path)).size:
-        return split
-    return split._replace(offset_index=(location.name_of(path), state))
+    if path is not None and (state := location.state_of(path)).size:
+        split = split._replace(offset_index=(location.name_of(path), state))
+    return split._replace(hint=_first_requested(segment, split))
 
 
 def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
@@ -287,13 +267,18 @@ def _bytes(split: Split) -> int:
 
 def grouped(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     """Group splits into tasks. Small splits share a task."""
-    tasks: list[list[Split]] = []
-    most, left = _task_bytes(query, splits), 0
-    for split in splits:
-        cost = max(_bytes(split), _FETCHING if is_remote(split.file) else _OPENING)
+    costs = (max(_bytes(split), _FETCHING if is_remote(split.file) else _OPENING) for split in splits)
+    return grouped_by_cost(splits, costs, _task_bytes(query, splits))
+
+
+def grouped_by_cost(units: Iterable[_T], costs: Iterable[int], most: int) -> list[list[_T]]:
+    """Group consecutive units of work into tasks that cost at most `most`, or contain only one unit."""
+    tasks: list[list[_T]] = []
+    left = 0
+    for unit, cost in zip(units, costs, strict=True):
         if cost > left:
             tasks.append([])
             left = most
-        tasks[-1].append(split)
+        tasks[-1].append(unit)
         left -= cost
     return tasks

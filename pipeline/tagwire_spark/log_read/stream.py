@@ -30,7 +30,7 @@ from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, rejection, rejections, repeated, unreadable
 from tagwire_spark.files.file_state import FileState
-from tagwire_spark.files.storage import Location, folder_location
+from tagwire_spark.files.storage import Location, folder_location, folder_of
 from tagwire_spark.files.store import at_once, is_remote
 from tagwire_spark.log_read.listing import (
     LocalListing,
@@ -40,12 +40,7 @@ from tagwire_spark.log_read.listing import (
     settled_location,
 )
 from tagwire_spark.log_read.log_offsets import LogEnd, end_of, with_offsets_of_times
-from tagwire_spark.log_read.partition_checks import (
-    check_partitions_exist,
-    folder_name,
-    replicas_error,
-    without_replicas,
-)
+from tagwire_spark.log_read.partition_checks import check_partitions_exist, replicas_error, without_replicas
 from tagwire_spark.log_read.query import (
     ALL,
     LATEST,
@@ -57,7 +52,7 @@ from tagwire_spark.log_read.query import (
     time_of,
 )
 from tagwire_spark.log_read.rows import check_number, rows_of_task
-from tagwire_spark.log_read.splits import Split, cut, grouped, requested_segments, whole_splits
+from tagwire_spark.log_read.splits import Split, cut, grouped, whole_splits
 from tagwire_spark.log_read.stream_offsets import (
     Ends,
     Log,
@@ -261,11 +256,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     if log.key not in found or found[log.key].end < log.end:
                         found[log.key] = log
                     if is_planned:
-                        splits += _planned(query._replace(fails_on_loss=False), log.partition, location)
+                        to_read = log.name, log.partition, log.partition.segments
+                        splits += whole_splits(query._replace(fails_on_loss=False), [to_read], location)
         except (OSError, TagwireError) as error:
             self._listing.clear()
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-        chosen = [each for each in splits if found[each.topic, each.partition].name == folder_name(each.file)]
+        chosen = [each for each in splits if found[each.topic, each.partition].name == folder_of(each.file)]
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
@@ -288,23 +284,21 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
-            ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
+            ends = at_once(partial(self._end_of, location), partitions, is_concurrent=location.is_concurrent)
             logs = (self._log(location, *each) for each in zip(partitions, ends, strict=True))
             yield from filter(None, logs)
 
-    def _remote_end(self, location: Location, partition: Partition) -> LogEnd | None:
-        return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
-
-    def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
+    def _end_of(self, location: Location, partition: Partition) -> LogEnd | None:
         """Return the end of a log, or None if it has no segments.
 
-        If the last segment still has this `state`, the last known end is returned. Otherwise, the search starts there.
+        If the last segment is remote and unchanged, the last known end is returned. Otherwise, the search starts there.
         Raises LogError for damage.
         """
         if not partition.segments:
             return None
-        name = partition.segments[-1].name
-        folder = folder_name(name)
+        last, name = partition.segments[-1].path, partition.segments[-1].name
+        state = location.state_of(last) if is_remote(location.origin) else None
+        folder = folder_of(name)
         segment, known, near = self._ends.get(folder, ("", None, None))
         if segment != name:
             near = None
@@ -315,7 +309,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def _local_log(self, partition: Partition) -> Log | None:
-        return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
+        location = Location(partition.path, is_named=True)
+        return self._log(location, partition, self._end_of(location, partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
         """Return a partition's Log up to `end`, or None if `end` is None. Raises PipelineError for a bad folder name.
@@ -360,13 +355,9 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
     """
     with ExitStack() as stack:
         try:
-            location = folder_location(folder_name(split.file), stack, query.storage)
+            location = folder_location(folder_of(split.file), stack, query.storage)
             segments = location.partition(location.local).segments if location else ()
         except (OSError, TagwireError):
             return False
         first = segments[0].base_offset if segments else None
     return first is not None and first >= min(split.next_base, split.end_offset)
-
-
-def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
-    return whole_splits(query, requested_segments(query, partition, partition.segments, location), location)

@@ -58,9 +58,8 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
     if isinstance(limit, ReadMaxFiles):
         ends_of_segments = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
-        for key, count in _dealt(
-            {key: len(each) for key, each in ends_of_segments.items()}, limit.max_files, starts
-        ).items():
+        counts = {key: len(each) for key, each in ends_of_segments.items()}
+        for key, count in _dealt(counts, limit.max_files, starts).items():
             ends[key] = ends_of_segments[key][count - 1] if count else begins[key]
     elif isinstance(limit, ReadMaxRows | ReadMaxBytes):
         of_rows = isinstance(limit, ReadMaxRows)

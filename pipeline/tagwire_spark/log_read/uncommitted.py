@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from functools import lru_cache
-from itertools import chain, zip_longest
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 import pyarrow as pa
-import pyarrow.compute
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
@@ -22,18 +22,16 @@ from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import log_error
-from tagwire.log.scan import LogBatch, Scan
+from tagwire.log.scan import Scan
 from tagwire.records import Record, control_record
 from tagwire.text_format import encodable
+from tagwire_spark.columns.arrow_types import pc
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.storage import Location, folder_location
-from tagwire_spark.log_read.partition_checks import folder_name
+from tagwire_spark.files.storage import Location, folder_location, folder_of
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 
 if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
-
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 
 class _Header(NamedTuple):
@@ -47,6 +45,7 @@ class _Header(NamedTuple):
     is_control: bool
 
 
+_FIELDS: Final = attrgetter(*_Header._fields)
 _SMALL: Final = 1 << 12
 """Python reads the batch headers in up to this number of bytes faster than the native engine does."""
 
@@ -112,7 +111,7 @@ def check_abort(
     `producer_id` and `offset` come from the marker. `of_logs` caches the transactions found in each folder's
     batches. Raises LogError if the log can't be read.
     """
-    folder = folder_name(split.file)
+    folder = folder_of(split.file)
     if folder not in of_logs:
         with ExitStack() as stack:
             location = folder_location(folder, stack, query.storage)
@@ -133,7 +132,7 @@ def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> 
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
-        location = folder_location(folder_name(split.file), stack, query.storage)
+        location = folder_location(folder_of(split.file), stack, query.storage)
         partition = location and location.partition(location.local)
         permissive = query._replace(permissive=True)  # another task reports damage
         for _, scan, headers in _headers(partition, min(begun.values()), permissive, None) if partition else ():
@@ -210,22 +209,20 @@ def _headers(
     of the last batch read so far, which can occur twice. Raises LogError for damage, unless the query is permissive.
     Invalid bytes at the end of the log are ignored: they can be an unfinished batch.
     """
-    read, segments = None, partition.segments
-    for segment, after in zip_longest(segments, segments[1:]):
-        if after is not None and (after.base_offset or 0) <= offset:
-            continue
+    read = None
+    for segment, first, is_last in partition.segments_from(offset):
         with segment.opened() as data:
             scan = Scan(segment.name, data, query.formats, query.limits)
             if reached is not None and (reached.file, reached.offset) == (segment.path.name, offset):
                 start = reached.end
             else:
-                start = segment.position_of(scan, offset) if offset > (segment.base_offset or 0) else 0
+                start = 0 if first is None else segment.position_of(scan, first)
             if scan.ends_at(start):
                 continue
             if len(data) - start <= _SMALL:
                 found = [*pieces(scan, start)]
                 skipped = [each for each in found if isinstance(each, Damage)]
-                if headers := [_header(each) for each in found if not isinstance(each, Damage)]:
+                if headers := [_Header(*_FIELDS(each)) for each in found if not isinstance(each, Damage)]:
                     yield segment, scan, headers
             else:
                 read = read or _pass(query)
@@ -235,7 +232,7 @@ def _headers(
                         yield segment, scan, headers
                 skipped, read.skipped = read.skipped, []
             for damage in skipped:
-                if not query.permissive and not (after is None and scan.ends_at(damage.end)):
+                if not query.permissive and not (is_last and scan.ends_at(damage.end)):
                     raise damage.error
     if read is not None:
         _PASSES[query.formats, query.limits] = read
@@ -247,11 +244,6 @@ def _pass(query: LogQuery) -> Pass:
         return known
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     return Pass(root_column("batch", _Header._fields, query.formats), options)
-
-
-def _header(batch: LogBatch) -> _Header:
-    offsets = batch.base_offset, batch.last_offset
-    return _Header(*offsets, batch.position, batch.producer_id, batch.is_transactional, batch.is_control)
 
 
 def _needed_headers(batch: Any) -> list[_Header]:

@@ -10,18 +10,16 @@ from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute
 
 from tagwire.records import Record
 from tagwire.records.record import Header
+from tagwire_spark.columns.arrow_types import pc
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.target import LogTarget
 
 if TYPE_CHECKING:
     from tagwire._records import Rows
 
-
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
@@ -86,8 +84,8 @@ def entries(batch: Any, target: LogTarget) -> Iterator[RecordToWrite]:
         columns.facts(),
         columns.offsets(),
         columns.timestamps(),
-        columns.bytes("key"),
-        columns.bytes("value"),
+        columns.values("key", None, pa.binary()),
+        columns.values("value", None, pa.binary()),
         columns.headers(),
         columns.values("tombstone", None),
         strict=True,
@@ -131,20 +129,15 @@ class _Columns:
         self.target = target
         self.names = set(batch.schema.names)
 
-    def values(self, name: str, default: Any) -> Any:
-        """Return the column's value for each row. `default` replaces a null."""
+    def values(self, name: str, default: Any, type: Any = None) -> Any:
+        """Return the column's value for each row, converted to `type` if it is given. `default` replaces a null."""
         if name not in self.names:
             return self._all(default)
         column = self.batch.column(name)
-        values = column.to_pylist()
+        values = (column if type is None else column.cast(type)).to_pylist()
         if column.null_count and default is not None:
             values = [default if value is None else value for value in values]
         return values
-
-    def bytes(self, name: str) -> Any:
-        if name not in self.names:
-            return self._all(None)
-        return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
         """Return each row's offset, or all None if there is no offset column. Raises PipelineError if one is null."""

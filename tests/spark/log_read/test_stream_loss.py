@@ -81,7 +81,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("step", "function"), [
     ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
-    ("latestOffset", "transactions_of"), ("partitions", "file_status"), ("partitions", "requested_segments"),
+    ("latestOffset", "transactions_of"), ("partitions", "file_status"), ("partitions", "whole_splits"),
     ("partitions", "settled_location"), ("partitions", "transactions_of"),
 ])  # fmt: skip
 @pytest.mark.parametrize("fails", ["true", "false"])
