@@ -33,16 +33,14 @@ from tagwire.log.names import log_file
 from tagwire_spark.files.storage import Listed
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.last_offsets import KeysUnit, find_last_offsets, last_offsets_between
-from tagwire_spark.jobs.outputs import Staging, attempt, flushed, job_output, staging
+from tagwire_spark.jobs.outputs import Staging, attempt, flushed
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
     SentSegment,
-    check_output,
     fetch_companions,
-    found_partitions,
-    job_inputs,
     log_folders,
+    partition_job,
     received_folder,
     received_segment,
     sent_segment,
@@ -70,14 +68,9 @@ def compact_logs(
     given: dict[str, Any] = {name: value for name, value in rules.items() if value is not None}
     given.setdefault("now", int(time.time() * 1000))
     compaction = Compaction(**given)
-    target = job_output(output, work_folder, storage_options)
-    with ExitStack() as stack:
-        roots = job_inputs(paths, stack, storage_options)
-        partitions = [found for root in roots for found in found_partitions(root)]
-        check_output(target, partitions)
+    with partition_job(spark, paths, output, work_folder, storage_options) as (partitions, staged):
         logs = [_Log(number, found, compaction) for number, found in enumerate(partitions)]
-        staged = stack.enter_context(staging(target, spark))
-        _Job(spark, staged, compaction, StorageOptions(storage_options or {})).run(logs)
+        _compact(spark, logs, Task(staged, compaction, StorageOptions(storage_options or {})))
         apart = {log.found for log in logs if log.is_apart}
         fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
@@ -121,8 +114,7 @@ class _Log:
     def as_a_whole(self) -> list[_Unit]:
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
-        work = partial(compact_whole, folder=self.found.name, listed=listed, report_path=shown_path(self.found.name))
-        return [_Unit(self.number, sum(self.sizes), work)]
+        return [_Unit(self.number, sum(self.sizes), partial(compact_whole, folder=self.found.name, listed=listed))]
 
     def _sent(self, segment: Segment) -> SentSegment:
         return sent_segment(segment, self.found.root)
@@ -135,8 +127,9 @@ class _Log:
             for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
         ]
 
-    def take_summaries(self, summaries: list[BatchSummary]) -> None:
-        """Store the summaries of all segments. If offsets don't ascend, one task will compact the whole partition."""
+    def take_summaries(self) -> None:
+        """Take the summaries of all segments. If offsets don't ascend, one task will compact the whole partition."""
+        summaries, self.results = self.results, []
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, summaries, self.compaction)
@@ -177,7 +170,6 @@ class _Log:
         return _Unit(self.number, sum(self.sizes[index:next_index]), work)
 
     def finish(self, staged: Staging) -> None:
-        (staged.output / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             staged.take(result.attempt, self.found.target)
         if self.is_apart:
@@ -191,36 +183,24 @@ class _Log:
         return CompactReport(shown_path(self.found.name), self.known.end, self.known.because, self.keys, segments)
 
 
-class _Job(NamedTuple):
-    """A compaction job. Each round sends units of work to workers."""
+def _compact(spark: SparkSession, logs: Sequence[_Log], task: "Task") -> None:
+    """Compact the logs in rounds. Each round sends units of work to workers."""
+    _round(spark, logs, task, [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs])
+    apart = [log for log in logs if log.is_apart]
+    for log in apart:
+        log.take_summaries()
+    keys = [unit for log in apart if log.is_apart for unit in log.keys_of_each()]
+    counts = find_last_offsets(spark, task.staged, keys, (task.compaction.format, task.compaction.limits), task.storage)
+    for log in apart:
+        log.keys = counts.get(log.number, 0)
+    _round(spark, logs, task, [log.as_left() if log.is_apart else log.as_a_whole() for log in apart])
 
-    spark: SparkSession
-    staged: Staging
-    compaction: Compaction
-    storage: StorageOptions
 
-    def run(self, logs: Sequence[_Log]) -> None:
-        units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
-        self._round(logs, [unit for of_log in units for unit in of_log])
-        apart = [log for log in logs if log.is_apart]
-        for log in apart:
-            log.take_summaries(log.results)
-            log.results = []
-        self._find_keys([log for log in apart if log.is_apart])
-        units = [log.as_left() if log.is_apart else log.as_a_whole() for log in apart]
-        self._round(logs, [unit for of_log in units for unit in of_log])
-
-    def _find_keys(self, logs: Sequence[_Log]) -> None:
-        units = [unit for log in logs for unit in log.keys_of_each()]
-        reading = self.compaction.format, self.compaction.limits
-        counts = find_last_offsets(self.spark, self.staged, units, reading, self.storage)
-        for log in logs:
-            log.keys = counts.get(log.number, 0)
-
-    def _round(self, logs: Sequence[_Log], units: list[_Unit]) -> None:
-        work = partial(_do, task=Task(self.staged, self.compaction, self.storage))
-        for unit, result in zip(units, run_units(self.spark, units, [each.size for each in units], work), strict=True):
-            logs[unit.log].results.append(result)
+def _round(spark: SparkSession, logs: Sequence[_Log], task: "Task", units_of_logs: Iterable[list[_Unit]]) -> None:
+    units = [unit for of_log in units_of_logs for unit in of_log]
+    results = run_units(spark, units, [each.size for each in units], partial(_do, task=task))
+    for unit, result in zip(units, results, strict=True):
+        logs[unit.log].results.append(result)
 
 
 # The functions below run on workers. Each writes its files to a task attempt's folder of the job, and raises LogError,
@@ -294,7 +274,7 @@ def carry(task: Task, sent: SentSegment) -> _Written:
     return _Written(flushed(folder))
 
 
-def compact_whole(task: Task, folder: str, listed: Sequence[Listed] | None, report_path: Path | str) -> _Written:
+def compact_whole(task: Task, folder: str, listed: Sequence[Listed] | None) -> _Written:
     """Compact a whole partition."""
     own = attempt(task.staged.attempts)
     with received_folder(folder, listed, task.storage) as location:
@@ -302,4 +282,6 @@ def compact_whole(task: Task, folder: str, listed: Sequence[Listed] | None, repo
         location.bring(*companion_files(partition))
         report = compact_partition(partition, own / "partition", task.compaction)
         segments = [each._replace(file=shown_path(location.name_of(Path(each.file)))) for each in report.segments]
-    return _Written(f"{flushed(own)}/partition", partition=report._replace(partition=report_path, segments=segments))
+    return _Written(
+        f"{flushed(own)}/partition", partition=report._replace(partition=shown_path(folder), segments=segments)
+    )

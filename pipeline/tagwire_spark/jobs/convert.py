@@ -7,6 +7,7 @@ Segments are converted independently. A second round rebuilds the transaction in
 transaction is open. The output is byte for byte the same as with `tagwire log convert`.
 """
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -26,17 +27,16 @@ from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.outputs import Staging, attempt, flushed, job_output, staging
+from tagwire_spark.jobs.outputs import Staging, attempt, flushed
 from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
     SegmentUnit,
-    check_output,
     every_segment,
     fetch_companions,
-    found_partitions,
     job_inputs,
     log_folders,
+    partition_job,
     received_segment,
     segment_units,
     shown_path,
@@ -66,18 +66,12 @@ def convert_logs(
     format, LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits)
-    target = job_output(output, work_folder, storage_options)
-    with ExitStack() as stack:
-        roots = job_inputs(paths, stack, storage_options)
-        partitions = [found for root in roots for found in found_partitions(root)]
-        check_output(target, partitions)
-        staged = stack.enter_context(staging(target, spark))
+    with partition_job(spark, paths, output, work_folder, storage_options) as (partitions, staged):
         units, results = _converted(spark, staged, partitions, conversion, StorageOptions(storage_options or {}))
         fetch_companions(partitions, lambda found: files_to_copy(found.partition, conversion))
         for found in partitions:
-            (staged.output / found.target).mkdir(parents=True, exist_ok=True)
             for path in files_to_copy(found.partition, conversion):
-                staged.copy(path, f"{found.target}/{path.name}")
+                shutil.copyfile(path, staged.output / found.target / path.name)
         for unit, result in zip(units, results, strict=True):
             staged.take(result.attempt, unit.target)
         folders = ((folder, staged.output / path) for folder, path, _ in log_folders(partitions))

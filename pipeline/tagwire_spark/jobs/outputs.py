@@ -30,7 +30,7 @@ from tagwire_spark.files.commit import abandon, work_folders
 from tagwire_spark.files.commit_folder import DONE, Change, Job, in_staging
 from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.remote_commit import RemoteFolder
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, store
+from tagwire_spark.files.store import NO_OPTIONS, ConditionalObjects, StorageOptions, is_remote, reaching, store
 from tagwire_spark.jobs.tasks import run_units
 
 # Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
@@ -58,13 +58,7 @@ def _upload(spark: SparkSession, folder: Path, job: Job) -> None:
 def _check_empty(url: str, storage: StorageOptions) -> None:
     """Raise LogPathError if an upload's prefix isn't empty, and PipelineError if it can't be listed."""
     with reaching(url, storage):
-        system, bare = store(url, storage)
-        system.invalidate_cache()
-        try:
-            listed = retried(partial(system.ls, bare, detail=False))
-        except FileNotFoundError:
-            return
-    found = [str(name).rstrip("/").rpartition("/")[2] for name in listed]
+        found = ConditionalObjects(*store(url, storage)).level()
     if any(name != DONE and not name.startswith(".tagwire-") for name in found):
         raise LogPathError(
             f"{storage.hidden(url)} already exists, and tagwire does not replace it; choose another output"
@@ -104,11 +98,6 @@ class Staging:
         target_path.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
             path.rename(target_path / path.name)
-
-    def copy(self, source: Path, target: str) -> None:
-        target_path = self.output / target
-        target_path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target_path)
 
 
 def is_url(text: str) -> bool:

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from pyspark.sql import SparkSession
+
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.compact import SEGMENT_FILES
@@ -21,7 +23,7 @@ from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.reading import GoneError, if_gone
 from tagwire_spark.files.storage import Listed, Location, folder_of, received
 from tagwire_spark.files.store import StorageOptions, is_remote, store
-from tagwire_spark.jobs.outputs import JobOutput, is_url
+from tagwire_spark.jobs.outputs import JobOutput, Staging, is_url, job_output, staging
 from tagwire_spark.log_read.listing import log_locations, settled_location
 from tagwire_spark.log_read.query import partition_key
 
@@ -146,13 +148,30 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
         yield from segment_units(found, found.listed_segments(metadata=True))
 
 
-def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> None:
-    """Raise LogPathError if two partitions have the same output folder, or if the output is inside an input path."""
-    reject_output_inside(output, [(found.root, found.root.local) for found in partitions])
-    reject_output_inside(output, [(found.root, found.partition.path) for found in partitions])  # may be links
-    seen: dict[str, str] = {}
-    for found in partitions:
-        take_target(seen, found.target, found.name, "written")
+@contextmanager
+def partition_job(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    output: str | Path,
+    work_folder: str | Path | None,
+    options: Mapping[str, Any] | None,
+) -> Generator[tuple[list[FoundPartition], Staging]]:
+    """Yield the partitions that a job reads, and the folders that it fills, with a folder for each partition.
+
+    Raises LogPathError if two partitions have the same output folder, or if the output is inside an input path.
+    """
+    target = job_output(output, work_folder, options)
+    with ExitStack() as stack:
+        partitions = [found for root in job_inputs(paths, stack, options) for found in found_partitions(root)]
+        reject_output_inside(target, [(found.root, found.root.local) for found in partitions])
+        reject_output_inside(target, [(found.root, found.partition.path) for found in partitions])  # may be links
+        seen: dict[str, str] = {}
+        for found in partitions:
+            take_target(seen, found.target, found.name, "written")
+        staged = stack.enter_context(staging(target, spark))
+        for found in partitions:
+            (staged.output / found.target).mkdir(parents=True, exist_ok=True)
+        yield partitions, staged
 
 
 def take_target(taken: dict[str, str], target: str, name: str, what: str) -> None:
@@ -251,10 +270,7 @@ def _check_inode(file: str, listed: int) -> None:
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
     """Yield, on a worker, a folder that the driver has listed. Raises PipelineError if a remote file is gone."""
     with ExitStack() as stack:
-        if listed is None:
-            yield Location(Path(folder), is_named=True)
-            return
         try:
-            yield received(folder, listed, stack, options)
+            yield received(folder, listed or (), stack, options)
         except GoneError as error:
             raise changed(str(error)) from None

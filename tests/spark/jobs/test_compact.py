@@ -177,7 +177,7 @@ def test_each_attempt_has_its_own_folder(tmp_path: Path) -> None:
     log = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", b"v")])
     (tmp_path / "job" / "attempts").mkdir(parents=True)
     task = Task(Staging(tmp_path / "job"), Compaction(now=NOW))
-    first, second = (compact_whole(task, str(log), None, log) for _ in range(2))
+    first, second = (compact_whole(task, str(log), None) for _ in range(2))
     assert first.attempt != second.attempt and first.partition == second.partition
 
 
