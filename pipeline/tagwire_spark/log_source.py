@@ -143,22 +143,18 @@ def _range(each: Any) -> tuple[Any, Any]:
 
 def _offset(query: LogQuery, each: Any) -> LogQuery:
     low, high = _range(each)
-    first, end = query.first_offset, query.end_offset
     if low is not None:
-        first = max(first, low + isinstance(each, GreaterThan))
+        query = query._replace(first_offset=max(query.first_offset, low + isinstance(each, GreaterThan)))
     if high is not None:
-        end = min(end, high + (not isinstance(each, LessThan)))
-    return query._replace(first_offset=first, end_offset=end)
+        query = query._replace(end_offset=min(query.end_offset, high + (not isinstance(each, LessThan))))
+    return query
 
 
 def _timestamp(query: LogQuery, each: Any) -> LogQuery:
     low, high = (None if v is None else floor((v - _EPOCH) / timedelta(milliseconds=1)) for v in _range(each))
-    first, end = query.first_timestamp, query.end_timestamp
-    if low is not None:
-        first = low if first is None else max(first, low)
-    if high is not None:
-        end = high + 1 if end is None else min(end, high + 1)
-    return query._replace(first_timestamp=first, end_timestamp=end)
+    firsts = [time for time in (query.first_timestamp, low) if time is not None]
+    ends = [time for time in (query.end_timestamp, None if high is None else high + 1) if time is not None]
+    return query._replace(first_timestamp=max(firsts, default=None), end_timestamp=min(ends, default=None))
 
 
 _OF_PARTITIONS: Final = {"topic": partial(_only, "filtered_topics"), "partition": partial(_only, "numbers")}

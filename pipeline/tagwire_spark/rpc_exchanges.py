@@ -107,9 +107,9 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     return {
         "line": first.number,
         "position": first.position,
-        "run": _encodable(first.run),
-        "connection": _encodable(first.conn),
-        "clientLabel": _encodable(first.client),
+        "run": first.run and encodable(first.run),
+        "connection": first.conn and encodable(first.conn),
+        "clientLabel": first.client and encodable(first.client),
         "clientId": getattr(request_side.header, "client_id", None),
         "apiKey": key,
         "api": _of_request(registry, key, lambda cls: cls.NAME.removesuffix("Request")),
@@ -151,10 +151,6 @@ def _of_request(registry: Registry, key: int | None, value: Callable[[type[Messa
         return None if key is None else value(registry.request(key))
     except TagwireError:
         return None
-
-
-def _encodable(text: str | None) -> str | None:
-    return None if text is None else encodable(text)
 
 
 def _micros(time: float | None) -> int | None:

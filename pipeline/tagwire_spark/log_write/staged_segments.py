@@ -3,7 +3,6 @@
 import mmap
 from array import array
 from functools import cache
-from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -105,7 +104,7 @@ class Segments:
 
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
         """Store a base offset's file position. If the batch can't be renumbered, set `offset_positions` to None."""
-        at = offset_position(batch)
+        at = _offset_position(batch.format, batch.compression != "none")
         # Transactional batches can't be renumbered, because the transaction index would still have the old offsets.
         if at is None or batch.is_transactional:
             self.offset_positions = None
@@ -121,7 +120,7 @@ class Segments:
         names = tuple(file.relative_to(root).as_posix() for file in files)
         offset_positions = None
         if self.is_numbered and self.offset_positions is not None:
-            file = offset_positions_file(self.writer.path)
+            file = self.writer.path.with_name(f"places-{self.writer.path.stem}")
             file.write_bytes(self.offset_positions.tobytes())
             offset_positions = file.relative_to(root).as_posix()
             files.append(file)
@@ -145,14 +144,9 @@ class Segments:
 _OFFSET: Final = Struct(">q")
 
 
-def offset_position(batch: RecordBatch) -> int | None:
-    """Return the base offset's position within the batch, or None if renumbering would also change other bytes."""
-    is_compressed = batch.compression != "none"
-    return _offset_position(batch.format, is_compressed)
-
-
 @cache
 def _offset_position(name: str, is_compressed: bool) -> int | None:
+    """Return the base offset's position within a batch, or None if renumbering would also change other bytes."""
     format = format_of(name)
     items = [item.name for item in format.header.root.items]
     sums = [item.type.first for item in format.header.root.items if isinstance(item.type, Checksum)]
@@ -163,11 +157,6 @@ def _offset_position(name: str, is_compressed: bool) -> int | None:
     if format.records is None and format.magic == 0 and is_compressed:
         return None
     return format.header_positions.offset_at
-
-
-def offset_positions_file(segment: Path) -> Path:
-    """Return the path of the file with the positions of all base offsets in a staged segment."""
-    return segment.with_name(f"places-{segment.stem}")
 
 
 def renumber(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> None:

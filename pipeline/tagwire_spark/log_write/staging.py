@@ -96,10 +96,7 @@ class Output:
             self._log_of(entry.facts).add(entry)
 
     def _log_of(self, facts: Facts) -> "_Log":
-        if self.current is None or self.current.name != facts.log:
-            self._next(facts)
-        assert self.current is not None
-        return self.current
+        return self.current if self.current is not None and self.current.name == facts.log else self._next(facts)
 
     def end(self) -> list[StagedSegment]:
         """Write the open batches, and flush or upload all files. Return all segments."""
@@ -113,7 +110,7 @@ class Output:
         if self.attempt is not None:
             self.attempt.close()
 
-    def _next(self, facts: Facts) -> None:
+    def _next(self, facts: Facts) -> "_Log":
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
@@ -125,6 +122,7 @@ class Output:
             self._end_fullest()
         self.current = self._logs[name]
         self._held -= self.current.held
+        return self.current
 
     def _end_fullest(self) -> None:
         """End the largest open batches until half of the memory limit is free."""

@@ -121,14 +121,16 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
     read = Options(options, (*names, _HEADERS), OF_BROKERS)
     read.flag(_HEADERS)
-    [root] = paths_of(read)
+    [path] = paths_of(read)
+    with rejections():
+        root = path.rstrip("/") if is_remote(path) else str(local_path(path))
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
     try:
         Conversion(to, codec)
     except TagwireError as error:
         raise invalid(f"Option recordFormat or compression: {error}.") from None
     return LogTarget(
-        root=_root(root),
+        root=root,
         format=to,
         compression=codec,
         batch_bytes=read.size("batchBytes", 1, _MOST),
@@ -149,13 +151,6 @@ def _batch_id(options: Options) -> int | None:
     if number is None and options.has("queryId"):
         raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
     return number
-
-
-def _root(path: str) -> str:
-    if is_remote(path):
-        return path.rstrip("/")
-    with rejections():
-        return str(local_path(path))
 
 
 def check_columns(schema: StructType, target: LogTarget) -> None:
