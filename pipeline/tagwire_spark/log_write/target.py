@@ -124,6 +124,9 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     [path] = paths_of(read)
     with rejections():
         root = path.rstrip("/") if is_remote(path) else str(local_path(path))
+    batch_id = read.number("batchId", 0)
+    if batch_id is None and read.has("queryId"):
+        raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
     try:
         Conversion(to, codec)
@@ -140,17 +143,10 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         must_be_new=read.choice("ifExists", ("append", "error")) == "error",
         replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
         leftover_hours=read.number("leftoverHours", 1) or _LEFTOVER_HOURS,
-        batch_id=_batch_id(read),
+        batch_id=batch_id,
         query_id=read.text("queryId"),
         storage=storage_options(read),
     )
-
-
-def _batch_id(options: Options) -> int | None:
-    number = options.number("batchId", 0)
-    if number is None and options.has("queryId"):
-        raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
-    return number
 
 
 def check_columns(schema: StructType, target: LogTarget) -> None:
