@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from pathlib import Path
 from typing import Any, Final
 
 from tagwire.log.batch_rules import OUT_OF_ORDER, check_order
@@ -11,7 +10,6 @@ from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, reject
 from tagwire.log.indexes import IndexLookup, OffsetIndex, index_lookup
-from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, LogBatch, Scan
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
@@ -21,7 +19,7 @@ from tagwire_spark.errors import loss
 from tagwire_spark.files.reading import RemoteFile, opened, remote_lookup
 from tagwire_spark.files.storage import folder_of, received
 from tagwire_spark.files.store import is_remote
-from tagwire_spark.log_read.log_offsets import has_gaps, has_offset, lost_by_intent
+from tagwire_spark.log_read.log_offsets import has_gaps, has_offset, lost_by_intent, named_offset
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
@@ -123,8 +121,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 def next_offset(split: Split, position: int) -> int | None:
     """If `position` is 0, return the offset in the file's name. Otherwise, the offset is unknown; return None."""
-    name = log_file(Path(split.file))
-    return name.base_offset if name and position == 0 else None
+    return named_offset(split.file) if position == 0 else None
 
 
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
@@ -175,7 +172,6 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
         return None
     # A strict read also reads the batch before the split, to check that offsets ascend.
     position = split.start if query.permissive else split.start - 1
-    name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
             found = entries.at_or_before(position, 1) if entries else None
@@ -183,7 +179,7 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
         return None  # the read works without the index
     if found is None or not 0 < found[1] <= split.start:
         return None
-    return found[1], (name.base_offset if name else 0) + found[0]
+    return found[1], (named_offset(split.file) or 0) + found[0]
 
 
 def _offset_index(split: Split, query: LogQuery) -> AbstractContextManager[IndexLookup | None]:

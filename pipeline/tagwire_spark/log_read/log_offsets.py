@@ -29,6 +29,7 @@ from tagwire.log.scan import BatchSpan, LogBatch, Scan
 from tagwire_spark.errors import rejections
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.files.storage import Location
+from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.options import invalid
 
@@ -113,10 +114,15 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
     return partition.is_compacted or is_file(partition.path.absolute().parent / DONE)
 
 
+def named_offset(file: str) -> int | None:
+    """Return the base offset in the name of a segment, a path or URL. Return None if it isn't named like a segment."""
+    name = log_file(Path(file.partition("::")[0] if is_remote(file) else file))  # leave out the URL of a zip file
+    return name.base_offset if name else None
+
+
 def has_gaps(scan: Scan) -> bool:
     """Return whether offsets are missing in a segment. Raises LogError for invalid batches."""
-    name = log_file(Path(scan.file))
-    reached = name.base_offset if name else None
+    reached = named_offset(scan.file)
     for span in scan.spans():
         batch = scan.outline(span.position)
         count = batch.last_offset - batch.base_offset + 1

@@ -115,10 +115,12 @@ def test_roots_and_archives(tmp_path: Path) -> None:
             assert rows(f"zip://{inside}::{archive}", **options) == ZERO[:3], inside
         [split] = log_plan.plan(log_query({"path": f"zip://{inside}::{archive}"}))
         assert split.file == f"zip://orders-0/{0:020}.log::{archive}"
+    with ZipFile(archive, "a") as packed:
+        packed.writestr(f"orders-1/{10:020}.log", batch(5, 3))
+    with pytest.raises(PipelineError, match="found base offset 5, expected at least 10"):
+        rows(f"zip://orders-1::{archive}")
     archive.write_bytes(b"no archive")
-    with pytest.raises(
-        PipelineError, match=r"KAFKA_LOG_UNREADABLE.*logs\.zip can't be reached by fsspec: File is not a zip"
-    ):
+    with pytest.raises(PipelineError, match=r"LOG_UNREADABLE.*logs\.zip can't be reached by fsspec: File is not a zip"):
         rows(f"zip://orders-0::{archive}")
 
 
