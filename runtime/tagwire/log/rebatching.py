@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.log.scan import LogBatch
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch, RecordLoss
+from tagwire.records.building_values import OPTIONAL
 from tagwire.records.moving import movable, new_run
 from tagwire.text_format import shown
 from tagwire.wire.varint import uvarint_bytes
@@ -205,39 +206,21 @@ class _Group:
 
 def builder_like(batch: RecordBatch, **changes: Any) -> BatchBuilder:
     """Return a BatchBuilder with the format, flags and producer of `batch`, except for the arguments in `changes`."""
-    settings: dict[str, Any] = {
+    return BatchBuilder(batch.record_format, **_settings(batch) | changes)
+
+
+def _settings(batch: RecordBatch) -> dict[str, Any]:
+    return {name: getattr(batch, name) for name, _, _ in OPTIONAL} | {
         "compression": batch.compression,
-        "timestamp_type": batch.timestamp_type,
         "append_time": batch.max_timestamp if batch.timestamp_type == "append" else -1,
-        "partition_leader_epoch": batch.partition_leader_epoch,
-        "producer_id": batch.producer_id,
-        "producer_epoch": batch.producer_epoch,
-        "base_sequence": batch.base_sequence,
-        "is_transactional": batch.is_transactional,
-        "is_control": batch.is_control,
-        "delete_horizon_ms": batch.delete_horizon_ms,
         "as_read": True,
         "attribute_bits": batch.unnamed_attributes,
         "wrapper_key": batch.wrapper_key,
     }
-    return BatchBuilder(batch.record_format, **settings | changes)
 
 
 def _key(batch: RecordBatch) -> Key:
-    is_appended = batch.timestamp_type == "append"
-    return (
-        batch.format,
-        batch.codec,
-        batch.partition_leader_epoch,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.is_transactional,
-        batch.delete_horizon_ms,
-        batch.max_timestamp if is_appended else None,
-        is_appended,
-        batch.unnamed_attributes,
-        batch.wrapper_key,
-    )
+    return batch.format, batch.codec, _settings(batch) | {"base_sequence": -1}
 
 
 def _later(sequence: int, by: int) -> int:

@@ -25,6 +25,14 @@ NULL_WITHOUT_TOMBSTONE: Final = (
 )
 _INTEGERS: Final = ("base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
+OPTIONAL: Final[tuple[tuple[str, Any, str], ...]] = (
+    ("timestamp_type", "create", "timestamp_type"),
+    ("is_transactional", False, "is_transactional"),
+    ("is_control", False, "is_control"),
+    ("delete_horizon_ms", None, "has_delete_horizon"),
+    *((name, -1, name) for name in _NUMBERS),
+)
+"""The properties that not all formats can store: name, default, and the attribute bit or field that stores it."""
 
 
 def numbers_of(builder: "BatchBuilder") -> dict[str, int]:

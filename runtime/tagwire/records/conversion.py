@@ -6,7 +6,7 @@ Each value that the target format can't represent is reported. A conversion with
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import key_of
@@ -14,13 +14,15 @@ from tagwire.layout import Fixed, Layout, Sized, Varint
 from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
-from tagwire.records.building_values import IGNORED
+from tagwire.records.building_values import IGNORED, OPTIONAL
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
 from tagwire.records.record import Header, Record
 from tagwire.records.walk import plain_attributes
 from tagwire.text_format import shown
 from tagwire.wire.types import WireType
+
+_NO_FIELD: Final = "that format has no field for it"
 
 
 class RecordLoss(NamedTuple):
@@ -106,21 +108,17 @@ class _Conversion:
         self.tell(RecordLoss(path, value, reason))
 
     def converted(self) -> RecordBatch:
-        batch, bits, fields = self.batch, self.target.bits, self.target.fields
+        batch = self.batch
         settings: dict[str, Any] = {"compression": self.compression()}
-        if batch.timestamp_type == "append" and self.can_hold("timestamp_type", "append", bits):
-            settings |= {"timestamp_type": "append", "append_time": batch.max_timestamp}
-        for name in ("is_transactional", "is_control"):
-            if getattr(batch, name) and self.can_hold(name, True, bits):
-                settings[name] = True
-        if batch.delete_horizon_ms is not None and self.can_hold(
-            "has_delete_horizon", True, bits, "delete_horizon_ms", batch.delete_horizon_ms
-        ):
-            settings["delete_horizon_ms"] = batch.delete_horizon_ms
-        for name in ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
-            value = getattr(batch, name)
-            if value != -1 and self.can_hold(name, value, fields):
+        for name, usual, stored_as in OPTIONAL:
+            if (value := getattr(batch, name)) == usual:
+                continue
+            if stored_as in self.target.bits or stored_as in self.target.fields:
                 settings[name] = value
+            else:
+                self.lose(name, value, _NO_FIELD)
+        if "timestamp_type" in settings:
+            settings["append_time"] = batch.max_timestamp
         settings |= self.unnamed(is_compressed=settings["compression"] != "none")
         is_message = self.target.records is None and settings["compression"] == "none"
         self.hides_timestamps = is_message and settings.get("timestamp_type") == "append"
@@ -148,7 +146,7 @@ class _Conversion:
             return found
         for name, path in (("attribute_bits", "attributes"), ("wrapper_key", "key")):
             if found[name] not in (0, None):
-                self.lose(path, found[name], "that format has no field for it")
+                self.lose(path, found[name], _NO_FIELD)
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
@@ -185,12 +183,6 @@ class _Conversion:
         if not is_set and not has_attributes:
             self.lose(IGNORED, False, "that format has no field for it; a conversion back sets it")
         return {}
-
-    def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `names` contains `name`. If not, report the loss of `lost` or, if that is None, of `value`."""
-        if name not in names:
-            self.lose(path or name, value if lost is None else lost, "that format has no field for it")
-        return name in names
 
     def compression(self) -> str:
         name = self.codec
