@@ -166,7 +166,8 @@ class LogColumns:
         partition, start = self._partition, self._start
         while True:
             try:
-                yield from pass_.arrays(self._segments(partition, start))
+                files = [(Segment(self.path), start, True)] if partition is None else partition.segments_from(start)
+                yield from pass_.with_rest(pass_.full_arrays(files))
                 return
             except LogPathError:
                 partition = None if partition is None else partition.listed_again()
@@ -177,13 +178,6 @@ class LogColumns:
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
-
-    def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Return (segment, start offset or None, is_last) for each segment file to read.
-
-        Raises LogPathError if there is no log.
-        """
-        return iter([(Segment(self.path), start, True)]) if partition is None else partition.segments_from(start)
 
 
 class Pass:
@@ -197,14 +191,11 @@ class Pass:
         """Whether the native engine collects the rows and makes the arrays."""
         self.skipped: list[Damage] = []
 
-    def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of `files` as arrays. Each file is (segment, start offset or None, whether it is the last).
+    def full_arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
+        """Yield full arrays of rows. Each of `files` is (segment, start offset or None, whether it is the last one).
 
-        Raises LogError at an invalid batch.
+        The last rows stay in `rows`. Raises LogError at an invalid batch.
         """
-        return self.with_rest(self._full_arrays(files))
-
-    def _full_arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
         for segment, first_offset, is_last in files:
             with open_file(segment.path) as data:
                 scan = Scan(str(segment.path), data, self.options.formats, self.options.limits)

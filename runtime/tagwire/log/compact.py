@@ -95,68 +95,54 @@ def compact_partition(
 
     def compacted(found: Partition) -> CompactReport:
         with whole_folder(Path(target), partition.path) as folder:
-            return _Compactor(found, folder, compaction, tell or _ignore, explain).run()
+            return _compacted(found, folder, compaction, tell or _ignore, explain)
 
     return read_steadily(partition, compacted)
 
 
-@dataclass
-class _Compactor:
-    partition: Partition
-    folder: Path
-    compaction: Compaction
-    tell: Tell
-    explain: Explain | None
+def _compacted(
+    partition: Partition, folder: Path, compaction: Compaction, tell: Tell, explain: Explain | None
+) -> CompactReport:
+    segments = partition.segments
+    active = () if compaction.include_active else segments[-1:]
+    reading = compaction.format, compaction.limits
+    summaries = [
+        summarize(each, *reading, partial=each in active, tell=tell, skip=compaction.silent) for each in segments
+    ]
+    known = survey(segments, summaries, compaction)
+    cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
+    keys = _keys(cleaned, known, compaction, tell)
+    count = len(keys)
+    lasts = keys.last_offsets() if compaction.dirty_from is None and known.ascends else keys
+    judge = Judge(compaction, known, lasts, explains=explain is not None)
+    del keys
+    writer = Rewriter(folder, compaction, judge, tell, explain)
+    together = groups(cleaned, compaction.segment_bytes)
+    reports = [report for each in together for report in writer.group(each, is_first=each is together[0])]
+    for each in segments[len(cleaned) :]:
+        copy_segment(each, folder)
+        tell(2 * each.size)
+    copy_files(partition, folder, known.end)
+    return CompactReport(partition.path, known.end, known.because, count, reports)
 
-    def run(self) -> CompactReport:
-        segments, compaction = self.partition.segments, self.compaction
-        active = () if compaction.include_active else segments[-1:]
-        summaries = [
-            summarize(
-                *(segment, compaction.format, compaction.limits),
-                partial=segment in active,
-                tell=self.tell,
-                skip=compaction.silent,
-            )
-            for segment in segments
-        ]
-        known = survey(segments, summaries, compaction)
-        cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
-        keys = self._keys(cleaned, known)
-        count = len(keys)
-        lasts = keys.last_offsets() if compaction.dirty_from is None and known.ascends else keys
-        judge = Judge(compaction, known, lasts, explains=self.explain is not None)
-        del keys
-        writer = Rewriter(self.folder, compaction, judge, self.tell, self.explain)
-        together = groups(cleaned, compaction.segment_bytes)
-        reports = [report for each in together for report in writer.group(each, is_first=each is together[0])]
-        for each in segments[len(cleaned) :]:
-            copy_segment(each, self.folder)
-            self.tell(2 * each.size)
-        copy_files(self.partition, self.folder, known.end)
-        return CompactReport(self.partition.path, known.end, known.because, count, reports)
 
-    def _keys(self, segments: Sequence[Segment], known: Survey) -> KeyMap:
-        keys = KeyMap()
-        begin = self.compaction.dirty_from or 0
-        for segment in segments:
-            for batch in self.compaction.batches(segment, self.compaction.silent):
-                if not batch.is_control and batch.last_offset >= begin and not known.is_aborted(batch):
-                    self._put(keys, batch, begin)
-                self.tell(batch.size)
-        return keys
-
-    def _put(self, keys: KeyMap, batch: LogBatch, begin: int) -> None:
-        with _located_errors(batch):
-            for record in batch:
-                if record.key is not None and record.offset >= begin:
-                    keys.put(record.key, record.offset)
-        if len(keys) > self.compaction.max_keys:
+def _keys(segments: Sequence[Segment], known: Survey, compaction: Compaction, tell: Tell) -> KeyMap:
+    keys = KeyMap()
+    begin = compaction.dirty_from or 0
+    for batch in (each for segment in segments for each in compaction.batches(segment, compaction.silent)):
+        if not batch.is_control and batch.last_offset >= begin and not known.is_aborted(batch):
+            with _located_errors(batch):
+                for record in batch:
+                    if record.key is not None and record.offset >= begin:
+                        keys.put(record.key, record.offset)
+        if len(keys) > compaction.max_keys:
             raise CompactionError(
-                f"{batch.file}: there are more than {self.compaction.max_keys} keys up to offset "
+                f"{batch.file}: there are more than {compaction.max_keys} keys up to offset "
                 f"{batch.last_offset}; set argument `max_keys` to a larger number (a key needs up to 200 bytes of "
                 "memory), or argument `dirty_from` to skip the part of the log that is already compacted"
             )
+        tell(batch.size)
+    return keys
 
 
 def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
@@ -281,9 +267,6 @@ def copy_files(partition: Partition, folder: Path, end: int) -> None:
     has a segment with the same base offset.
     """
     written = {path.stem for path in folder.glob("*.log")}
-    for path in partition.files:
-        name = log_file(path)
-        is_snapshot = name is not None and name.kind == "snapshot" and not name.state
-        is_needed = is_snapshot and name is not None and (name.base_offset >= end or path.stem in written)
-        if path.name in _CARRIED or is_needed:
-            shutil.copy2(path, folder / path.name)
+    snapshots = [path for path, name in partition.named("snapshot") if name.base_offset >= end or path.stem in written]
+    for path in (*partition.files_called(*_CARRIED), *snapshots):
+        shutil.copy2(path, folder / path.name)

@@ -17,7 +17,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import OpenTransactions, is_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.errors import is_file, is_folder, unwritable
-from tagwire.log.names import log_file, partition_name
+from tagwire.log.names import partition_name
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rebatching import BatchSize, LossReport, Piece, rebatched
 from tagwire.log.scan import Skip, Tell
@@ -146,16 +146,16 @@ def convert_partition(
     `tell` is called with the number of bytes read since the last call. Raises LogError for an invalid batch,
     EncodeError for values that can't be represented, and LogPathError if the folder exists or can't be written.
     """
-    return read_steadily(partition, lambda found: _converted(found, Path(target), conversion, tell))
 
+    def converted(found: Partition) -> list[ConvertReport]:
+        with whole_folder(Path(target), found.path) as folder:
+            transactions = OpenTransactions()
+            reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in found.segments]
+            for path in files_to_copy(found, conversion):
+                shutil.copyfile(path, folder / path.name)
+        return reports
 
-def _converted(partition: Partition, target: Path, conversion: Conversion, tell: Tell | None) -> list[ConvertReport]:
-    with whole_folder(target, partition.path) as folder:
-        transactions = OpenTransactions()
-        reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
-        for path in files_to_copy(partition, conversion):
-            shutil.copyfile(path, folder / path.name)
-    return reports
+    return read_steadily(partition, converted)
 
 
 def convert_segment(
@@ -192,14 +192,9 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
 
     Producer snapshots are included only if they stay valid (`Conversion.is_one_to_one`).
     """
-    found = []
-    for path in partition.each_file():
-        name = log_file(path)
-        is_snapshot = name is not None and not name.state and name.kind == "snapshot"
-        is_metadata = name is not None and not name.state and name.kind == "checkpoint"
-        if path.name in _CARRIED or is_metadata or (is_snapshot and conversion.is_one_to_one):
-            found.append(path)
-    return found
+    kinds = ("checkpoint", "snapshot") if conversion.is_one_to_one else ("checkpoint",)
+    named = [path for kind in kinds for path, _ in partition.named(kind)]
+    return [*partition.files_called(*_CARRIED), *named]
 
 
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:

@@ -74,6 +74,8 @@ class _Index:
     """Base class of OffsetIndex and TimeIndex. Raises LogError if the last entry is incomplete."""
 
     LAYOUT: ClassVar[Struct]
+    _REPEATS: ClassVar[bool]
+    """Whether the second value of an entry may be equal to that of the previous entry."""
 
     def __init__(self, path: str | Path, base_offset: int) -> None:
         self.path = Path(path)
@@ -101,13 +103,9 @@ class _Index:
     def not_ascending(self) -> Iterator[int]:
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
-            if before and not self._ascends(before, entry):
+            if before and not (before[0] < entry[0] and before[1] < entry[1] + self._REPEATS):
                 yield number
             before = entry
-
-    @staticmethod
-    def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
-        raise NotImplementedError
 
     def at(self, index: int) -> int:
         return index * self.LAYOUT.size
@@ -117,10 +115,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
     """The entries of an `.index` file. Their offsets are absolute, not relative to the base offset."""
 
     LAYOUT = Struct(">ii")
-
-    @staticmethod
-    def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
-        return before[0] < entry[0] and before[1] < entry[1]
+    _REPEATS = False
 
     def _entry(self, first: int, second: int) -> OffsetEntry:
         return OffsetEntry(self.base_offset + first, second)
@@ -138,10 +133,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
     """The entries of a `.timeindex` file. Their offsets are absolute, not relative to the base offset."""
 
     LAYOUT = Struct(">qi")
-
-    @staticmethod
-    def _ascends(before: tuple[int, ...], entry: tuple[int, ...]) -> bool:
-        return before[0] < entry[0] and before[1] <= entry[1]
+    _REPEATS = True
 
     def _entry(self, first: int, second: int) -> TimeEntry:
         return TimeEntry(first, self.base_offset + second)

@@ -81,7 +81,12 @@ class Partition:
         """Iterate over the paths in `files`. Doesn't create a tuple, because a folder may have many files."""
         return (self.path / name for name in self._names)
 
-    def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
+    def files_called(self, *names: str) -> list[Path]:
+        """Return the paths of those files that were in the folder when it was listed."""
+        return [self.path / name for name in names if name in self._inodes]
+
+    def named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
+        """Yield (path, parsed name) for the log's files of a kind, such as "snapshot", that have this state."""
         return ((self.path / each, name) for each, name in self._by_kind.get((kind, state), ()))
 
     @cached_property
@@ -96,12 +101,12 @@ class Partition:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of the log, in order."""
-        swaps = [self._segment(*each) for each in self._named("log", "swap")]
-        unfinished = [name.base_offset for _, name in self._named("log", "cleaned")]
+        swaps = [self._segment(*each) for each in self.named("log", "swap")]
+        unfinished = [name.base_offset for _, name in self.named("log", "cleaned")]
         if unfinished:
             swaps = [each for each in swaps if (each.base_offset or 0) < min(unfinished)]
         found: dict[int, Segment] = {}
-        for path, name in self._named("log"):
+        for path, name in self.named("log"):
             segment, known = self._segment(path, name), found.get(name.base_offset)
             if known is None or segment.size > known.size:  # of two copies in tiered storage, use the larger one
                 found[name.base_offset] = segment
@@ -177,7 +182,7 @@ class Partition:
         path = self.path / "leader-epoch-checkpoint"
         if is_file(path):
             return read_leader_epochs(path)
-        copies = {name.base_offset: copy for copy, name in self._named("leader_epoch_checkpoint")}
+        copies = {name.base_offset: copy for copy, name in self.named("leader_epoch_checkpoint")}
         return read_leader_epochs(copies[max(copies)]) if copies else []
 
     @cached_property
@@ -229,7 +234,7 @@ class Partition:
         """
         found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)
-        bases = sorted({name.base_offset for _, name in self._named("log")}) if has_copies else ()
+        bases = sorted({name.base_offset for _, name in self.named("log")}) if has_copies else ()
         next_bases = dict(pairwise(bases))
         return {
             next_bases[name.base_offset] if name.is_copy else name.base_offset: file
@@ -244,7 +249,7 @@ class Partition:
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
         """A metadata log's snapshots (`.checkpoint` files), in order. Each ends right before its `base_offset`."""
-        return tuple(self._segment(*each) for each in self._named("checkpoint"))
+        return tuple(self._segment(*each) for each in self.named("checkpoint"))
 
     @cached_property
     def log_start_offset(self) -> int | None:

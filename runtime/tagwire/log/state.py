@@ -17,7 +17,7 @@ from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import KeyedState, groups, share_partitions, transactions
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.partition import Partition, with_next
-from tagwire.log.scan import LogBatch, Skip, Tell
+from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at, state_text, state_values
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
@@ -76,8 +76,21 @@ class _Reading(NamedTuple):
     skip: Skip | None = None
     unknown: Skip | None = None
 
-    def batches(self, found: Partition | Segment) -> Iterator[LogBatch]:
-        return found.batches(None, self.formats, self.limits, skip=self.skip)
+    def entries(self, found: Partition | Segment, log: str) -> Iterator[tuple[int, Entry, int | None]]:
+        """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""
+        for batch in found.batches(None, self.formats, self.limits, skip=self.skip):
+            producer = batch.producer_id if batch.is_transactional else None
+            for record in batch:
+                try:
+                    entry = entry_at(record, log, self.registry, batch, self.limits)
+                except LogError as error:
+                    if self.unknown is None:
+                        raise
+                    self.unknown(error)
+                else:
+                    yield record.offset, entry, producer
+            if self.tell:
+                self.tell(batch.size)
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
@@ -102,16 +115,15 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
         cluster = ClusterState()
         for partition in partitions:
             for segment in _cluster_segments(partition):
-                for _, entry, _ in _entries_with_offsets(reading.batches(segment), log, reading):
+                for _, entry, _ in reading.entries(segment, log):
                     cluster.add(entry)
         return cluster.tree()
     if log == "share":
-        read = (_entries_with_offsets(reading.batches(partition), log, reading) for partition in partitions)
-        return share_partitions(entry for each in read for _, entry, _ in each)
+        return share_partitions(entry for each in partitions for _, entry, _ in reading.entries(each, log))
     states = []
     for partition in partitions:
         states.append(KeyedState())
-        for offset, entry, producer in _entries_with_offsets(reading.batches(partition), log, reading):
+        for offset, entry, producer in reading.entries(partition, log):
             states[-1].add(offset, entry, producer)
     kept = [entry for each in states for entry in each.entries()]
     pending = [entry for each in states for entry in each.pending()]
@@ -145,9 +157,8 @@ def entries(
             f"{partition.path}: the records of this topic can't be decoded; expected a partition of one of the "
             f"topics {known}"
         )
-    log = INTERNAL_TOPICS[partition.topic]
     reading = _Reading(registry, format_set(format), limits)
-    for _, entry, _ in _entries_with_offsets(reading.batches(partition), log, reading):
+    for _, entry, _ in reading.entries(partition, INTERNAL_TOPICS[partition.topic]):
         yield entry
 
 
@@ -160,23 +171,3 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
     for segment, after in with_next(partition.segments):
         if after is None or (after.base_offset or 0) > begin:
             yield segment
-
-
-def _entries_with_offsets(
-    batches: Iterable[LogBatch], log: str, reading: _Reading
-) -> Iterator[tuple[int, Entry, int | None]]:
-    """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""
-    registry, limits = reading.registry, reading.limits
-    for batch in batches:
-        producer = batch.producer_id if batch.is_transactional else None
-        for record in batch:
-            try:
-                entry = entry_at(record, log, registry, batch, limits)
-            except LogError as error:
-                if reading.unknown is None:
-                    raise
-                reading.unknown(error)
-            else:
-                yield record.offset, entry, producer
-        if reading.tell:
-            reading.tell(batch.size)
