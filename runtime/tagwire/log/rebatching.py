@@ -72,16 +72,13 @@ def rebatched(batches: Iterable[LogBatch], size: BatchSize, to: Format | None = 
         if group is None:
             group = _Group(batch, key, batch.base_offset, size, to)
             group.take(source)
-        else:
-            group.unchanged = None
         group.source_bytes += batch.size
         group.source_batches += 1
         while source.left:
             begin = source.next_offset
-            group.unchanged, group.last_offset = None, begin - 1
+            group.last_offset = begin - 1
             yield group.piece()
             group = _Group(batch, key, begin, size, to)
-            group.unchanged = None
             group.take(source)
         group.last_offset = batch.last_offset
     if group:
@@ -130,8 +127,6 @@ class _Group:
 
     def __init__(self, batch: LogBatch, key: Key, base_offset: int, size: BatchSize, to: Format | None) -> None:
         self.first = batch
-        self.unchanged: RecordBatch | None = batch
-        """The source batch, while the group has exactly the records of that batch."""
         self.base_offset = base_offset
         self.last_offset = base_offset
         self.size = size
@@ -189,8 +184,10 @@ class _Group:
         return self.record_bytes(record, record.offset - self.base_offset, record.timestamp - base)
 
     def piece(self) -> Piece:
-        batch = self._built() if self.unchanged is None else self.unchanged
-        return Piece(self.first, self.source_bytes, self.source_batches, batch)
+        first = self.first
+        has_its_offsets = (self.base_offset, self.last_offset) == (first.base_offset, first.last_offset)
+        batch = first if self.source_batches == 1 and has_its_offsets else self._built()
+        return Piece(first, self.source_bytes, self.source_batches, batch)
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}

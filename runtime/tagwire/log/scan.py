@@ -333,7 +333,7 @@ class Scan:
 
     def _reject_size(self, format: Format, header: bytes, position: int, left: int) -> NoReturn:
         positions = format.header_positions
-        if not positions.has_length:
+        if positions.length_code is None:
             raise LogPathError(
                 f"{self.file}: batches of {format.name} have no length, so they can't be read from a log file; "
                 "use `read_batches`"

@@ -1,13 +1,13 @@
 """A batch of records. It keeps its original bytes, decodes its header immediately, and its records when needed."""
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError, LimitError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import engine_methods, first_use
-from tagwire.records.format import Format
+from tagwire.records.format import Format, without_named
 from tagwire.records.record import Record
 from tagwire.records.walk import Walk, decompressed, max_timestamp
 
@@ -77,10 +77,6 @@ def own_batch(format: Format, data: bytes) -> "RecordBatch":
     return RecordBatch(format, header, data, 0, len(data), DEFAULT_LIMITS)
 
 
-def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "RecordBatch":
-    return read_batch(data, 0, format, limits, outline=True, strict=strict)
-
-
 class RecordBatch:
     """A batch of any format. In message set formats, a batch is a single message, or a wrapper of compressed messages.
 
@@ -147,7 +143,7 @@ class RecordBatch:
         For an uncompressed message, this is always 0, because its attribute bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
-        return 0 if is_record else self._format.unnamed_bits(self.attributes)
+        return 0 if is_record else without_named(self.attributes, self._format.bits)
 
     @property
     def wrapper_key(self) -> bytes | None:
@@ -371,7 +367,8 @@ class RecordBatch:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle or copy only this batch's bytes. In the copy, error positions count from the batch's first byte."""
-        return _copied, (self._format, self.encode(), self._limits, self._strict)
+        copied = partial(read_batch, outline=True, strict=self._strict)
+        return copied, (self.encode(), 0, self._format, self._limits)
 
     def __repr__(self) -> str:
         what = f"{self.format} batch at offset {self._format.role(self._header, 'base_offset')}"

@@ -15,10 +15,9 @@ from tagwire.message.record_format import RecordFormat
 from tagwire.records.batch import RecordBatch
 from tagwire.records.building import AT_ONCE, BatchBuilder
 from tagwire.records.building_values import IGNORED, OPTIONAL
-from tagwire.records.format import Format
+from tagwire.records.format import Format, without_named
 from tagwire.records.format_set import format_of
 from tagwire.records.record import Header, Record
-from tagwire.records.walk import plain_attributes
 from tagwire.text_format import shown
 from tagwire.wire.types import WireType
 
@@ -255,7 +254,7 @@ class _Conversion:
     def attributes(self, record: Record) -> int:
         """Return a record's attributes byte, but clear the bits that the target format's encoder sets itself."""
         is_none = self.target.records is None or not record.attributes
-        return 0 if is_none else plain_attributes(self.target, record.attributes)
+        return 0 if is_none else without_named(record.attributes, self.target.record_bits)
 
     def tombstone(self, path: str, record: Record) -> dict[str, Any]:
         if self.has_tombstone:

@@ -172,11 +172,6 @@ class Format:
         return self.records is not None and record_items.fits(self)
 
     @cached_property
-    def is_movable(self) -> bool:
-        """Whether native code can copy the records to other batches."""
-        return self.has_magic2_records and self.record.items[1].condition is None
-
-    @cached_property
     def plans(self) -> Plans:
         """The native engine's plans (encoders and decoders) for this format."""
         return Plans(self)
@@ -201,11 +196,6 @@ class Format:
         name = self._names.get(role)
         return none if name is None else int(header[name])
 
-    def unnamed_bits(self, attributes: int) -> int:
-        for group in self.bits.values():
-            attributes &= ~group.mask
-        return attributes
-
     def flag(self, header: dict[str, Any], name: str) -> int:
         """Return the value of the bit group `name`, or 0 if the format has no such group."""
         group = self._groups.get(name)
@@ -218,6 +208,13 @@ class Format:
 
     def __repr__(self) -> str:
         return f"<record format {self.name}>"
+
+
+def without_named(attributes: int, bits: dict[str, Bits]) -> int:
+    """Return those attribute bits of a batch or record that have no name in `bits`."""
+    for group in bits.values():
+        attributes &= ~group.mask
+    return attributes
 
 
 def _bare(struct: StructLayout) -> StructLayout:
@@ -261,8 +258,9 @@ class HeaderPositions:
         kind = items[self._extent].type if self._extent >= 0 else None
         self.length_at = before
         """The position of the length, or None if it varies, or there is no length."""
-        self._code = kind.code if isinstance(kind, Extent) else None
-        self._number = Struct(f">{self._code.wire.code}") if isinstance(self._code, Fixed) else None
+        self.length_code = kind.code if isinstance(kind, Extent) else None
+        """The type of the length's number, or None if there is no length."""
+        self._number = Struct(f">{self.length_code.wire.code}") if isinstance(self.length_code, Fixed) else None
         self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
         self.least = sum(item.type.minimum for item in items[self._extent + 1 :] if item.condition is None)
         """The minimum number of bytes after the length."""
@@ -283,7 +281,7 @@ class HeaderPositions:
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
         """The arguments for the native search for batch headers, or None if native code doesn't support the format."""
-        code, checksum = self._code, self.sum
+        code, checksum = self.length_code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_after_length is None or not (is_int32 or isinstance(code, Varint)):
             return None
@@ -294,13 +292,9 @@ class HeaderPositions:
         )
 
     @property
-    def has_length(self) -> bool:
-        return self._code is not None
-
-    @property
     def length_is_varint(self) -> Varint | None:
         """The varint type of the length field. None if the field has a fixed width, or if there is no such field."""
-        return self._code if isinstance(self._code, Varint) else None
+        return self.length_code if isinstance(self.length_code, Varint) else None
 
     def _fixed(self, format: Format, role: str, width: int = 1, *, begin: int = 0) -> int | None:
         """Return the distance of a field from item number `begin`, or None if it varies, or there is no such field."""
@@ -325,7 +319,7 @@ class HeaderPositions:
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
         """Return the length of the batch at `pos` and where that field ends, or None if the header is truncated."""
-        if self.length_at is None or self._code is None:
+        if self.length_at is None or self.length_code is None:
             return self._length_by_layout(header, pos)
         begin = pos + self.length_at
         if self._number is not None:
@@ -335,7 +329,7 @@ class HeaderPositions:
             value, end = (header[begin], begin + 1) if header[begin] < 0x80 else read_uvarint(header, begin)
         except (IndexError, ValueError):
             return None
-        return from_zigzag(value) if isinstance(self._code, Varint) and self._code.zigzag else value, end
+        return from_zigzag(value) if isinstance(self.length_code, Varint) and self.length_code.zigzag else value, end
 
     def _length_by_layout(self, header: bytes, pos: int) -> tuple[int, int] | None:
         if self._extent < 0:

@@ -113,7 +113,7 @@ class FormatSet:
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
-        sizes = [each.header_positions.size(buf, pos) for each in found if each.header_positions.has_length]
+        sizes = [each.header_positions.size(buf, pos) for each in found if each.header_positions.length_code]
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:

@@ -67,7 +67,8 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
     With `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a
     batch that can't be decompressed or has a wrong record count.
     """
-    if not batch.record_format.is_movable or (walked := native_walk(batch)) is None:
+    has_attributes = batch.record_format.has_magic2_records and batch.record_format.record.items[1].condition is None
+    if not has_attributes or (walked := native_walk(batch)) is None:
         return None
     walk, count = walked
     if stored:

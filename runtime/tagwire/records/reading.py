@@ -117,7 +117,10 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
     if not found:
-        _reject_magic(buf, pos, formats)
+        expected, left = f"a batch of magic {formats.magics}", len(buf) - pos
+        if left <= MAGIC_AT:
+            _reject(pos, count(left, "byte"), expected)
+        _reject(pos + MAGIC_AT, f"magic {buf[pos + MAGIC_AT]}", expected)
     return _right_one(buf, pos, found, limits, strict=formats.strict)
 
 
@@ -148,13 +151,6 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
         )
     found = f"a batch that has the magic byte of {both}, but is valid in neither: {', '.join(errors)}"
     _reject(pos, found, f"a batch that is valid as {' or '.join(each.name for each in candidates)}")
-
-
-def _reject_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:
-    expected = f"a batch of magic {formats.magics}"
-    if len(buf) - pos <= MAGIC_AT:
-        _reject(pos, count(len(buf) - pos, "byte"), expected)
-    _reject(pos + MAGIC_AT, f"magic {buf[pos + MAGIC_AT]}", expected)
 
 
 def _reject(offset: int, found: str, expected: str) -> NoReturn:

@@ -14,7 +14,7 @@ from tagwire.errors import DecodeError, LimitError
 from tagwire.layout import Array
 from tagwire.limits import Limits
 from tagwire.records import record_items
-from tagwire.records.format import Format
+from tagwire.records.format import Format, without_named
 from tagwire.records.record import Record
 from tagwire.text_format import byte_count
 from tagwire.wire.compression import DecompressionError, decompress_in_place
@@ -127,14 +127,9 @@ class Walk:
             raise
         except DecodeError as error:
             found: DecodeError | None = error
-        again = Walk(
-            *(self.format, self.header, self.data, self.pos, self.end),
-            compressed_at=self.compressed_at,
-            limits=self.limits,
-        )
-        again.appended = self.appended
-        again.reader.strict = False
-        for record in islice(again.by_layout(0, self.pos, self.count() or 0), index, None):
+        vars(self).pop("reader", None)  # continue with a new reader, because the old one stopped inside a record
+        self.reader.strict = False
+        for record in islice(self.by_layout(0, self.pos, self.count() or 0), index, None):
             if found is not None:
                 deviated(found)
                 found = None
@@ -203,13 +198,6 @@ def is_int64(number: int) -> bool:
     return -(1 << 63) <= number < 1 << 63
 
 
-def plain_attributes(format: Format, attributes: int) -> int:
-    """Return those attribute bits of a record that have no name in its format."""
-    for group in format.record_bits.values():
-        attributes &= ~group.mask
-    return attributes
-
-
 def record_from(format: Format, values: dict[str, Any], attributes: int, offset: int, timestamp: int) -> Record:
     """Return a `Record` for the decoded values of a record or, in message set formats, of a message."""
     tombstone = format.record_bits.get("is_tombstone")
@@ -219,7 +207,7 @@ def record_from(format: Format, values: dict[str, Any], attributes: int, offset:
         values["key"],
         values["value"],
         tuple((each["key"], each["value"]) for each in values.get("headers", ())),
-        attributes=plain_attributes(format, attributes),
+        attributes=without_named(attributes, format.record_bits),
         tombstone=None if tombstone is None else bool(tombstone.of(attributes)),
     )
 
