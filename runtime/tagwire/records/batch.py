@@ -289,11 +289,7 @@ class RecordBatch:
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 
     def _stored(self) -> Iterator[Record]:
-        if self._messages is not None:
-            return self._bounded(self._messages.stored())
-        walk = self.walk()
-        walk.appended = None
-        return self._bounded(iter(walk) if self._strict else walk.leniently(self._deviated))
+        return self._bounded(self._records(stored=True))
 
     def _by_layout(self, index: int, pos: int, elements: int, good: "Good") -> Iterator[Record]:
         return self.walk().by_layout(index, pos, elements, good)
@@ -301,12 +297,13 @@ class RecordBatch:
     def _deviated(self, error: DecodeError) -> None:
         """Called for each error that a lenient reader ignores. Subclasses override this method."""
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self, *, stored: bool = False) -> Iterator[Record]:
         if self._format.records is not None:
             walk, self._begun = self._begun or self.walk(), None
+            walk.appended = None if stored else walk.appended
             return iter(walk) if self._strict else walk.leniently(self._deviated)
         if self._messages is not None:
-            return iter(self._messages)
+            return self._messages.stored() if stored else iter(self._messages)
         from tagwire.records.message_sets import record_of
 
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))

@@ -31,9 +31,7 @@ from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
 from tagwire.records.message_sets import build_messages
 from tagwire.records.native import (
-    NativeResult,
     Written,
-    collected_size,
     gathered,
     gathering,
     write_natively,
@@ -188,10 +186,10 @@ class BatchBuilder:
         `build`, except for v2 batches whose records were all added by `append` with the native engine. Raises
         EncodeError like `build`.
         """
-        if self._gathering is not None:
-            size = collected_size(self.format, self._gathering, *self.bases(self.first()))
-            if size is not None:
-                return size
+        found, plans = self._gathering, self.format.plans
+        # The gathered bytes depend on the base offset and timestamp, which may have changed since.
+        if found is not None and plans.quick and found.inputs == plans.inputs({}, *self.bases(self.first())):
+            return found.size
         if self.format.records is None:
             return BatchBuilder(self.format, as_read=self.as_read).extend(self.records).build().size
         compression, self.compression = self.compression, "none"
@@ -312,18 +310,19 @@ class BatchBuilder:
         self, header: dict[str, Any], base_offset: int, base_timestamp: int, in_python: Callable[[], bytes]
     ) -> Written:
         """Encode the record objects natively if possible, and otherwise with `in_python`."""
-        written: Written | NativeResult = NativeResult.NONE_TRIED
+        written: Written | None = None
+        must_fail = False
         # Sorting fails if a header is invalid. The code below raises the exact error.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             # Native code does not write the append time of single messages.
             if self.format.records is not None or self.timestamp_type == "create":
-                written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
-        if isinstance(written, Written) and self.records:
+                written, must_fail = write_natively(self.format, self.records, header, base_offset, base_timestamp)
+        if written is not None and self.records:
             return written
         self.check_kinds_of(self.records)
         data = in_python()
-        if written is NativeResult.CERTAIN:
+        if must_fail:
             raise DisagreementError(self.format.layout, count(len(self.records), "record"))
         last = max((record.offset for record in self.records), default=base_offset)
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
 
 from tagwire.errors import EncodeError
 from tagwire.frames.frame_headers import unreadable
+from tagwire.frames.known_packages import reserved_keys
 from tagwire.message.register import Register
 from tagwire.records.building_values import NULL_WITHOUT_TOMBSTONE
 from tagwire.records.format_set import format_of
@@ -20,7 +21,6 @@ from tagwire.records.headers import (
     DECOMPRESSION_ERRORS,
     Headers,
     IntHeaders,
-    range_of,
     signed_key,
     unsigned_key,
 )
@@ -185,7 +185,9 @@ class ProducerRecord(_ClientRecord):
             self._reject(key, f"expected a string or an int32 as the header key, got {got(key)}")
         if isinstance(self._headers, Headers) and len(self._headers):
             self._reject(key, "expected a string key, like the record's other header keys; no format has both kinds")
-        found = None if allow_reserved else range_of(unsigned_key(key))
+        # The table of the keys that KIP-82 reserves is loaded only here. It is empty without the drafts package.
+        ranges = () if allow_reserved else reserved_keys()
+        found = next((each for each in ranges if unsigned_key(key) in each), None)
         if found is not None and found.reserved:
             keys = f"0x{found.first:08X} to 0x{found.last:08X}"
             self._reject(key, f"the keys {keys} are reserved ({found.name}); pass allow_reserved=True")

@@ -10,12 +10,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from tagwire.errors import EncodeError
-from tagwire.frames.known_packages import reserved_keys
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Item, Layout, StructLayout
 from tagwire.limits import DEFAULT_LIMITS
-from tagwire.message.register import KeyRange
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
 from tagwire.records.record import header_pairs
@@ -183,8 +181,6 @@ def _layout_of(format: Format) -> Layout:
 
 
 # Int header keys, from KIP-82's first draft. An enum of keys can name a codec for the values of each key.
-#
-# KIP-82 reserves some keys. The table of reserved keys is loaded only when a header with an int key is set.
 
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
@@ -204,11 +200,3 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
 """The exceptions that a codec raises for values that it can't encode, or bytes that it can't decode."""
-
-
-def range_of(key: int) -> KeyRange | None:
-    """Return the reserved range that contains an unsigned key.
-
-    Return None if no range contains it, or if the drafts package is not installed.
-    """
-    return next((each for each in reserved_keys() if key in each), None)

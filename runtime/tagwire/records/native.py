@@ -6,13 +6,12 @@ support has no plans, and the interpreter is used. A `tagwire._records.Source` r
 creates no record objects.
 """
 
-from collections.abc import Iterable, Iterator
-from enum import Enum
+from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError
-from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
+from tagwire.layout import Array, Item, Layout, Missing, Nested, StructLayout
 from tagwire.limits import Limits
 from tagwire.message.engines import engine
 from tagwire.records import record_items
@@ -21,7 +20,6 @@ from tagwire.records.record import Record
 if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Magic2, Plan
     from tagwire._records import Source
-    from tagwire.interpreter.cursor import Good
     from tagwire.records.batch import RecordBatch
     from tagwire.records.format import Format
     from tagwire.records.walk import Walk
@@ -133,15 +131,12 @@ def _seen_item(item: Item, names: dict[str, str]) -> Item:
     if item.compression is not None:  # compressed messages are wrappers, which are not records
         item = item.replace(compression=None)
     if item.name == "attributes":
-        item = item.replace(bits=tuple(_uncompressed_bits(group) for group in item.bits))
+        bits = (each.replace(values=each.values[:1]) if each.name == "compression" else each for each in item.bits)
+        item = item.replace(bits=tuple(bits))
     if isinstance(item.type, Array) and isinstance(item.type.element, Nested):
         header = StructLayout("Header", item.type.element.struct.items, cls=tuple)
         item = item.replace(type=item.type.replace(element=Nested(header)))
     return item
-
-
-def _uncompressed_bits(group: Bits) -> Bits:
-    return Bits(group.name, group.mask, group.values[:1]) if group.name == "compression" else group
 
 
 def _names_read(items: Iterable[Item]) -> set[str]:
@@ -180,30 +175,25 @@ class Written(NamedTuple):
     max_timestamp: int
 
 
-class NativeResult(Enum):
-    """The reason why the native engine encoded no records. CERTAIN means that the interpreter must also reject them."""
-
-    NONE_TRIED = "it has no plan"
-    UNSURE = "the interpreter may accept the input that the engine rejected"
-    CERTAIN = "so must the interpreter"
-
-
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
-) -> Written | NativeResult:
-    """Encode records natively. `records` must not be empty, because the header of an empty batch is different."""
+) -> tuple[Written | None, bool]:
+    """Encode records natively. Return (encoded records or None, whether the interpreter must also reject the records).
+
+    `records` must not be empty, because the header of an empty batch is different.
+    """
     plans = format.plans
     if plans.records is None:
-        return NativeResult.NONE_TRIED
+        return None, False
     inputs = plans.inputs(header, base_offset, base_timestamp)
     try:
         data, highest, is_unsure = plans.records.write(records, inputs)
     except (OverflowError, TypeError):  # the base offset or timestamp is not a 64-bit integer
-        return NativeResult.NONE_TRIED
+        return None, False
     if data is not None:
-        return _with_tops(plans.records, data, highest)
+        return _with_tops(plans.records, data, highest), False
     has_bits = any(record.tombstone is not None or record.attributes != 0 for record in records)
-    return NativeResult.UNSURE if is_unsure or has_bits else NativeResult.CERTAIN
+    return None, not (is_unsure or has_bits)
 
 
 def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Written:
@@ -235,22 +225,10 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
     plan = format.plans.records
     assert plan is not None
     data, _ = found.written()
-    records = plan.read(data, 0, len(data), len(found), found.inputs, Limits(), _unreadable)
+    # The last argument is never called: the engine can read the bytes that it has just written.
+    records = plan.read(data, 0, len(data), len(found), found.inputs, Limits(), lambda *_: iter(()))
     assert records is not None
     return list(records)
-
-
-def _unreadable(index: int, pos: int, elements: int, good: "Good") -> Iterator[Record]:
-    return iter(())  # never called: the engine can read the bytes that it has just written
-
-
-def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size in bytes of a v2 batch with the collected records. Return None for other formats.
-
-    Also return None if the base offset or timestamp has changed, because the collected bytes depend on both.
-    """
-    inputs = format.plans.inputs({}, base_offset, base_timestamp)
-    return found.size if format.plans.quick is not None and inputs == found.inputs else None
 
 
 def written_of(
