@@ -239,7 +239,7 @@ def companion_files(partition: Partition) -> Iterator[Path]:
 def summary_of(task: Task, sent: SentSegment, *, is_active: bool) -> BatchSummary:
     """Summarize a segment's batch headers."""
     with received_segment(sent, task.storage) as segment:
-        return summarize(segment, task.compaction.format, task.compaction.limits, partial=is_active)
+        return summarize(segment, task.compaction, partial=is_active)
 
 
 def rewrite(

@@ -7,11 +7,10 @@ summarized in parallel, even in different processes; `go_on` then joins the summ
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tagwire.limits import Limits
 from tagwire.log.batch_rules import ABORT, COMMIT
-from tagwire.log.scan import Skip, Tell
+from tagwire.log.scan import Tell
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.control import control_type
@@ -129,21 +128,14 @@ class BatchSummary:
         return [(self.open[producer_id], offset), *(span for span in spans if span[1] != offset)]
 
 
-def summarize(
-    segment: Segment,
-    format: Any,
-    limits: Limits,
-    *,
-    partial: bool,
-    tell: Tell | None = None,
-    skip: Skip | None = None,
-) -> BatchSummary:
-    """Summarize all batches of a segment. `partial` and `skip` work as in `Segment.batches`.
+def summarize(segment: Segment, options: "Compaction", *, partial: bool, tell: Tell | None = None) -> BatchSummary:
+    """Summarize all batches of a segment. `partial` works as in `Segment.batches`.
 
-    `tell` is called with the size of each batch in bytes. Raises LogError for an invalid batch.
+    `tell` is called with the size of each batch in bytes. Raises LogError for an invalid batch, unless `options` says
+    to skip it.
     """
     found = BatchSummary()
-    for batch in segment.batches(None, format, limits, partial=partial, skip=skip):
+    for batch in segment.batches(None, options.format, options.limits, partial=partial, skip=options.silent):
         found.see(batch)
         if tell:
             tell(batch.size)

@@ -105,10 +105,7 @@ def _compacted(
 ) -> CompactReport:
     segments = partition.segments
     active = () if compaction.include_active else segments[-1:]
-    reading = compaction.format, compaction.limits
-    summaries = [
-        summarize(each, *reading, partial=each in active, tell=tell, skip=compaction.silent) for each in segments
-    ]
+    summaries = [summarize(each, compaction, partial=each in active, tell=tell) for each in segments]
     known = survey(segments, summaries, compaction)
     cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
     keys = _keys(cleaned, known, compaction, tell)

@@ -22,7 +22,6 @@ from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import ABORT, COMMIT
 from tagwire.log.batch_summary import Survey
-from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.rebatching import builder_like
 from tagwire.log.scan import LogBatch, Skip
 from tagwire.log.segment import Segment
@@ -144,15 +143,11 @@ class Compaction:
     @property
     def silent(self) -> Skip | None:
         """Replaces `skip` in the passes before the last one, so that each error is reported once."""
-        return _ignore if self.skip else None
+        return (lambda error: None) if self.skip else None
 
     def batches(self, segment: Segment, skip: Skip | None, begin: int | None = None) -> Iterator[LogBatch]:
         """Return the segment's batches from offset `begin` on."""
         return segment.batches(begin, self.format, self.limits, skip=skip)
-
-
-def _ignore(error: LogError | LogPathError) -> None:
-    pass
 
 
 Judged = list[tuple[Record, str]]

@@ -65,7 +65,7 @@ def rebatched(batches: Iterable[LogBatch], size: BatchSize, to: Format | None = 
             group = None
             yield Piece(batch, batch.size, 1, batch)
             continue
-        key = _key(batch)
+        key = batch.format, batch.codec, _settings(batch) | {"base_sequence": -1}
         if group and not (group.takes(batch, key) and group.take(source)):
             yield group.piece()
             group = None
@@ -214,10 +214,6 @@ def _settings(batch: RecordBatch) -> dict[str, Any]:
         "attribute_bits": batch.unnamed_attributes,
         "wrapper_key": batch.wrapper_key,
     }
-
-
-def _key(batch: RecordBatch) -> Key:
-    return batch.format, batch.codec, _settings(batch) | {"base_sequence": -1}
 
 
 def _later(sequence: int, by: int) -> int:
