@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.arguments.options import Seconds
+from tagwire_cli.arguments.options import seconds_from
 from tagwire_cli.output.echo import say_error
 
 if TYPE_CHECKING:
@@ -18,32 +18,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _AddressType(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for `HOST:PORT`. A port alone is accepted if a default host is set."""
+def server_address(text: str, host: str = "") -> "Address":
+    """Parse the parameter `HOST:PORT`. A port alone, or port 0, is accepted if a default host is given."""
+    from tagwire.addresses import Address, AddressError
 
-    name = "address"
-
-    def __init__(self, host: str = "") -> None:
-        self._host = host
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address":
-        from tagwire.addresses import Address, AddressError
-
-        try:
-            address = value if isinstance(value, Address) else Address.parse(value, self._host)
-        except AddressError as error:
-            self.fail(str(error), param, ctx)
-        if not (address.port or self._host):
-            self.fail(f"{value}: expected the port of a server, got 0", param, ctx)
-        return address
+    try:
+        address = Address.parse(text, host)
+    except AddressError as error:
+        raise click.BadParameter(str(error)) from None
+    if not (address.port or host):
+        raise click.BadParameter(f"{text}: expected the port of a server, got 0")
+    return address
 
 
-ADDRESS: Final = _AddressType()
-LISTENING: Final = _AddressType("127.0.0.1")
+def listening_address(text: str) -> "Address":
+    """Parse the parameter `[HOST:]PORT`, whose default host is the loopback address."""
+    return server_address(text, "127.0.0.1")
 
 
 duration_option = click.option(
-    "--duration", "--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time."
+    "--duration", "--time", "seconds", type=seconds_from(0), metavar="SECONDS", help="Stop after this time."
 )
 """Adds the option `--duration` (parameter `seconds`), which `Stopping.wait` takes."""
 

@@ -25,35 +25,31 @@ Operating systems support timeouts of up to about 24 days.
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class VersionNumber(click.ParamType):  # type: ignore[type-arg]
-    """A click parameter type for a message version, such as `13` or `v13`. A number with leading zeros is rejected."""
-
-    name = "version"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        digits = str(value).removeprefix("v")
-        number = whole_number(digits)
-        if number is None or digits != str(number):
-            self.fail(f"expected a version number, got {value!r}", param, ctx)
-        return number
+# Most parameter types are functions that parse a string, or raise click.BadParameter.
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A click parameter type for a number of seconds. Unlike `click.FloatRange`, it rejects `nan` and `inf`."""
+def version_number(text: str) -> int:
+    """Parse a message version, such as `13` or `v13`. A number with leading zeros is rejected."""
+    digits = text.removeprefix("v")
+    number = whole_number(digits)
+    if number is None or digits != str(number):
+        raise click.BadParameter(f"expected a version number, got {text!r}")
+    return number
 
-    name = "seconds"
 
-    def __init__(self, lowest: float = 0) -> None:
-        self._lowest = lowest
+def seconds_from(lowest: float) -> Callable[[str], float]:
+    """Return a function that parses a number of seconds. Unlike `click.FloatRange`, it rejects `nan` and `inf`."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def seconds(text: str) -> float:
         try:
-            number = float(value)
+            number = float(text)
         except ValueError:
             number = -1.0
-        if not self._lowest <= number <= _LONGEST:
-            self.fail(f"expected a number of seconds from {self._lowest:g} to {_LONGEST}, got {value}", param, ctx)
+        if not lowest <= number <= _LONGEST:
+            raise click.BadParameter(f"expected a number of seconds from {lowest:g} to {_LONGEST}, got {text}")
         return number
+
+    return seconds
 
 
 def option_group(*options: Callable[[Any], Any]) -> Callable[[F], F]:

@@ -28,27 +28,20 @@ class PathOrUrl(NewLocation, InputPath):
     """A click parameter type for an existing path or a URL. Values are Path objects, or strings for URLs."""
 
 
-class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
-    """A click parameter type for a JSON object, given directly or as @FILE. Errors hide it, since it may be secret."""
-
-    name = "json"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
-        except (OSError, ValueError) as error:
-            self.fail(
-                f"{value[1:]} can't be read: {getattr(error, 'strerror', None) or 'the file is not UTF-8'}", param, ctx
-            )
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            self.fail('expected a JSON object of options for fsspec, such as {"anon": true}, or @FILE', param, ctx)
-        return found
+def _storage_options(text: str) -> dict[str, Any]:
+    """Parse a JSON object, given directly or as @FILE. Errors hide it, since it may be secret."""
+    try:
+        content = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "the file is not UTF-8"
+        raise click.BadParameter(f"{text[1:]} can't be read: {reason}") from None
+    try:
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise click.BadParameter('expected a JSON object of options for fsspec, such as {"anon": true}, or @FILE')
+    return found
 
 
 location_argument = click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PathOrUrl())
@@ -68,7 +61,7 @@ def spark_options(function: F) -> F:
 
     text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
     add = option_group(
-        click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text),
+        click.option("--storage-options", type=_storage_options, metavar="JSON", help=text),
         click.option("--master", metavar="URL", help="The Spark master; default: all cores of this machine."),
         click.option("--remote", metavar="URL", help="Connect to a Spark Connect server: sc://host."),
         click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import VersionNumber, package_option
+from tagwire_cli.arguments.options import package_option, version_number
 from tagwire_cli.arguments.packages import find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json
@@ -20,8 +20,8 @@ _ABSENT: Final = "-"
 
 @click.command("diff")
 @click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
-@click.argument("old", metavar="[V1", type=VersionNumber(), required=False, shell_complete=completion.versions)
-@click.argument("new", metavar="V2]", type=VersionNumber(), required=False, shell_complete=completion.versions)
+@click.argument("old", metavar="[V1", type=version_number, required=False, shell_complete=completion.versions)
+@click.argument("new", metavar="V2]", type=version_number, required=False, shell_complete=completion.versions)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @package_option
 def command(name: str, old: int | None, new: int | None, as_json: bool, package: str | None) -> None:

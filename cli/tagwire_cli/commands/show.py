@@ -8,7 +8,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import VersionNumber, package_option
+from tagwire_cli.arguments.options import package_option, version_number
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, print_table, table_columns, write_json
@@ -29,10 +29,10 @@ _INDENT = "  "
 
 @click.command("show")
 @click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
-@click.argument("number", metavar="[VERSION]", required=False, type=VersionNumber(), shell_complete=completion.versions)
+@click.argument("number", metavar="[VERSION]", required=False, type=version_number, shell_complete=completion.versions)
 @click.option(
     "--version",
-    type=VersionNumber(),
+    type=version_number,
     metavar="N",
     shell_complete=completion.versions,
     help="Show the layout of one version, in wire order.",

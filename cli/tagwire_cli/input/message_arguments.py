@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.options import VersionNumber
+from tagwire_cli.arguments.options import version_number
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
 from tagwire_cli.input.files import HEX_ARGUMENT, looks_like_hex
 
@@ -56,7 +56,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
         raise click.UsageError(f"give {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
     name, version, *rest = args
     try:
-        return name, VersionNumber().convert(version, None, None), rest
+        return name, version_number(version), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
         # The user may have swapped the arguments, or left out MESSAGE or API.

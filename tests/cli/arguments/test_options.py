@@ -1,15 +1,15 @@
 import click
 import pytest
 
-from tagwire_cli.arguments.options import Seconds
+from tagwire_cli.arguments.options import seconds_from
 
 
 @pytest.mark.parametrize("text", ["0.01", "1.5", "1000000", "1e6"])
 def test_seconds_within_the_limits(text: str) -> None:
-    assert Seconds(0.01).convert(text, None, None) == float(text)
+    assert seconds_from(0.01)(text) == float(text)
 
 
 @pytest.mark.parametrize("text", ["0", "0.009", "1000000.1", "-1", "nan", "inf", "soon"])
 def test_seconds_out_of_range(text: str) -> None:
     with pytest.raises(click.BadParameter, match=f"expected a number of seconds from 0.01 to 1000000, got {text}"):
-        Seconds(0.01).convert(text, None, None)
+        seconds_from(0.01)(text)

@@ -15,7 +15,7 @@ from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import AnyPath
-from tagwire_workbench.serving import ADDRESS, LISTENING, Stopping, duration_option, exit_for_problems
+from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems, listening_address, server_address
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
@@ -42,12 +42,14 @@ _file_options = option_group(
 
 
 @click.command("record")
-@click.option("--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server, such as a broker.")
+@click.option(
+    "--to", "server", metavar="HOST:PORT", type=server_address, required=True, help="The server, such as a broker."
+)
 @_file_options
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
-    type=LISTENING,
+    type=listening_address,
     default="0",
     help="The address to listen on; default: any free port of 127.0.0.1.",
 )

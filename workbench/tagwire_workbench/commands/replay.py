@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tagwire.text_format import count, shown
-from tagwire_cli.arguments.options import Seconds, json_lines_option, package_option, port_option, show_sensitive_option
+from tagwire_cli.arguments.options import (
+    json_lines_option,
+    package_option,
+    port_option,
+    seconds_from,
+    show_sensitive_option,
+)
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import print_table, table_columns, write_json_line, write_line
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.serving import ADDRESS
+from tagwire_workbench.serving import server_address
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
@@ -35,7 +41,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 @click.command("replay")
 @click.argument("file", metavar="CAPTURE", type=InputPath(folders=False, allow_dash=True, is_text=True))
 @click.option(
-    "--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server to send requests to."
+    "--to", "server", metavar="HOST:PORT", type=server_address, required=True, help="The server to send requests to."
 )
 @click.option(
     "--ignore", "ignored", metavar="PATH", multiple=True, help="Ignore this field of responses; may be repeated."
@@ -45,7 +51,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 )
 @click.option(
     "--timeout",
-    type=Seconds(0.001),
+    type=seconds_from(0.001),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
@@ -53,7 +59,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 )
 @click.option(
     "--retry",
-    type=Seconds(0.0),
+    type=seconds_from(0.0),
     default=0.0,
     metavar="SECONDS",
     help="How long to resend a request whose response has only retriable errors, unlike the recorded one.",

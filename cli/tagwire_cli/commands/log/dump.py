@@ -40,40 +40,25 @@ _NAME: Final = re.compile(r"\{(\w*)\}|\\([tn\\])")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}
 
 
-class _Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """A click parameter type for a time: milliseconds since 1970, or ISO 8601. Without a time zone, it is UTC."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            if isinstance(value, int) or value.lstrip("-").isdecimal():
-                return int(value)
-            time = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(
-                f"expected milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z, got {value!r}", param, ctx
-            )
-        return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+def _time(text: str) -> int:
+    """Parse a time: milliseconds since 1970, or ISO 8601. Without a time zone, it is UTC."""
+    try:
+        if text.lstrip("-").isdecimal():
+            return int(text)
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        expected = "milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z"
+        raise click.BadParameter(f"expected {expected}, got {text!r}") from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-class _Template(click.ParamType):  # type: ignore[type-arg]
-    """A parameter type for a line template with {names}. \\t, \\n and \\\\ are a tab, a line break and a backslash."""
-
-    name = "template"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if callable(value):
-            return value
-        for found in _NAME.finditer(value):
-            if found[1] is not None and found[1] not in _TEMPLATE_NAMES:
-                hint = suggestion(found[1], _TEMPLATE_NAMES, f"give one of {', '.join(_TEMPLATE_NAMES)}")
-                self.fail(f"unknown placeholder {{{found[1]}}}; {hint}", param, ctx)
-
-        def line(values: Mapping[str, str]) -> str:
-            return _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], value)
-
-        return line
+def _template(text: str) -> Callable[[Mapping[str, str]], str]:
+    """Parse a line template with {names}. \\t, \\n and \\\\ are a tab, a line break and a backslash."""
+    for found in _NAME.finditer(text):
+        if found[1] is not None and found[1] not in _TEMPLATE_NAMES:
+            hint = suggestion(found[1], _TEMPLATE_NAMES, f"give one of {', '.join(_TEMPLATE_NAMES)}")
+            raise click.BadParameter(f"unknown placeholder {{{found[1]}}}; {hint}")
+    return lambda values: _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], text)
 
 
 _filter_options = option_group(
@@ -82,9 +67,9 @@ _filter_options = option_group(
     ),
     click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset."),
     click.option(
-        "--start-time", type=_Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO)."
+        "--start-time", type=_time, metavar="TIME", help="Only records from this time on (milliseconds or ISO)."
     ),
-    click.option("--end-time", type=_Time(), metavar="TIME", help="Only records before this time."),
+    click.option("--end-time", type=_time, metavar="TIME", help="Only records before this time."),
     click.option("--key", metavar="TEXT", help="Only records with this key."),
     click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header."),
     click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records."),
@@ -107,7 +92,7 @@ def _record_filter(**conditions: Any) -> "RecordFilter":
 @paths_argument
 @_filter_options
 @click.option(
-    "--template", type=_Template(), metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
+    "--template", type=_template, metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
 )
 @click.option("--from-log-start", is_flag=True, help="Start at the offset in log-start-offset-checkpoint.")
 @click.option(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tagwire.message import Message
 
 
-def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> Versions | None:
+def _versions(text: str) -> Versions:
     try:
-        return None if value is None else Versions.parse(value)
+        return Versions.parse(text)
     except VersionsError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -38,7 +38,7 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     help="The folder for the seeds.",
 )
 @click.option("--dictionary", type=AnyPath(folders=False), metavar="FILE", help="Also write a dictionary.")
-@click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
+@click.option("--versions", type=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
 @framing_options
 @package_option
 def command(

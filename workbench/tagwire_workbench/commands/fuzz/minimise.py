@@ -14,7 +14,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import Seconds, VersionNumber, package_option
+from tagwire_cli.arguments.options import package_option, seconds_from, version_number
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
 from tagwire_cli.input.files import InputError, read_bytes
 from tagwire_cli.output.echo import say
@@ -44,7 +44,7 @@ class _Version(click.Argument):
     cls=_Version,
     metavar="VERSION]",
     required=False,
-    type=VersionNumber(),
+    type=version_number,
     shell_complete=completion.versions,
 )
 @click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
@@ -52,7 +52,7 @@ class _Version(click.Argument):
 @click.option("--says", "required_output", metavar="TEXT", help="The command must also print this.")
 @click.option(
     "--timeout",
-    type=Seconds(0.01),
+    type=seconds_from(0.01),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
