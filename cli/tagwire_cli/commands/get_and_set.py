@@ -5,8 +5,8 @@ If a frame has a different API, `get` prints nothing for it, and `set` copies it
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -23,6 +23,7 @@ from tagwire_cli.arguments.options import (
     json_lines_option,
     limit_option,
     limits_of,
+    option_group,
     package_option,
     requests_option,
 )
@@ -53,9 +54,6 @@ _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
 """The wire types whose values are strings in JSON."""
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
 class _SelectionInput(NamedTuple):
     """The options that select the input of `get` and `set`."""
 
@@ -68,20 +66,10 @@ class _SelectionInput(NamedTuple):
     package: str | None
 
 
-def _selection_options(hex_help: str) -> Callable[[F], F]:
-    """Add the options of `_SelectionInput`. The command gets them as its parameter `given`."""
-
-    def add(function: F) -> F:
-        @wraps(function)
-        def called(limits: Sequence[str], **options: Any) -> Any:
-            given = {name: options.pop(name) for name in _SelectionInput._fields if name in options}
-            return function(given=_SelectionInput(**given, limits=limits_of(limits)), **options)
-
-        options = limit_option(package_option(called))
-        options = click.option("--hex", "is_hex", is_flag=True, help=hex_help)(options)
-        return cast(F, file_option(frames_option()(requests_option(options))))
-
-    return add
+def _selection_options(hex_help: str) -> Callable[[Any], Any]:
+    """Add the options of `_SelectionInput`. The command must parse the limits."""
+    hex_option = click.option("--hex", "is_hex", is_flag=True, help=hex_help)
+    return option_group(file_option, frames_option(), requests_option, hex_option, limit_option, package_option)
 
 
 @click.command("get")
@@ -89,9 +77,7 @@ def _selection_options(hex_help: str) -> Callable[[F], F]:
 @json_lines_option
 @capture_options
 @_selection_options("The input is hex; white space is ignored.")
-def get(
-    args: Sequence[str], as_json: bool, is_capture: bool, where: str | None, port: int, given: _SelectionInput
-) -> None:
+def get(args: Sequence[str], as_json: bool, is_capture: bool, where: str | None, port: int, **options: Any) -> None:
     """Print single fields of a message or of frames.
 
     Other fields are not decoded into objects. PATH uses the attribute names that
@@ -117,6 +103,7 @@ def get(
       tagwire get --frames response --requests sent.bin Metadata 'brokers[].host' < received.bin
       tagwire get --capture --file frames.jsonl.gz --where 'version=12-' MetadataResponse 'brokers[].host'
     """
+    given = _SelectionInput(**options | {"limits": limits_of(options["limits"])})
     check_frame_options()
     registry = find_registry(given.package)
     given = given._replace(kind="capture") if is_capture else given
@@ -150,7 +137,7 @@ def _tab_separated(value: Any) -> str:
 @click.command("set")
 @click.argument("args", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.arguments)
 @_selection_options("Read and write hex.")
-def set_(args: Sequence[str], given: _SelectionInput) -> None:
+def set_(args: Sequence[str], **options: Any) -> None:
     """Change single fields of a message or of frames.
 
     All other bytes are copied unchanged. PATH=VALUE takes a string as it is, and
@@ -167,6 +154,7 @@ def set_(args: Sequence[str], given: _SelectionInput) -> None:
       tagwire set --frames request Metadata header.client_id=other < sent.bin > other.bin
       tagwire set FetchRequest 15 'cluster_id:=null' --hex < fetch.txt
     """
+    given = _SelectionInput(**options | {"limits": limits_of(options["limits"])})
     check_frame_options()
     if not given.is_hex:
         reject_terminal()

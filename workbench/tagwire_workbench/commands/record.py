@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tagwire.text_format import count
-from tagwire_cli.arguments.options import json_lines_option, option_group, package_option
+from tagwire_cli.arguments.options import json_lines_option, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -19,33 +19,27 @@ from tagwire_workbench.serving import Stopping, duration_option, exit_for_proble
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
-    from tagwire_workbench.proxy import CaptureFile, RecordedFrame, RecordingProxy
+    from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
 _CLOSING: Final = 2.0
 """Seconds to wait at the end for output that is still queued."""
-
-
-_file_options = option_group(
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=AnyPath(folders=False),
-        required=True,
-        help="A new file; gzipped if its name ends in .gz.",
-    ),
-    click.option("--redact", "is_redacted", is_flag=True, help="Remove secrets from frames, as in `tagwire redact`."),
-    click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time."),
-    click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id."),
-)
-"""Adds the options about the file and its lines. `_capture_file` takes their values."""
 
 
 @click.command("record")
 @click.option(
     "--to", "server", metavar="HOST:PORT", type=server_address, required=True, help="The server, such as a broker."
 )
-@_file_options
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=AnyPath(folders=False),
+    required=True,
+    help="A new file; gzipped if its name ends in .gz.",
+)
+@click.option("--redact", "is_redacted", is_flag=True, help="Remove secrets from frames, as in `tagwire redact`.")
+@click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
+@click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
@@ -59,12 +53,15 @@ _file_options = option_group(
 @package_option
 def command(
     server: "Address",
+    output: Path,
+    is_redacted: bool,
+    run: str | None,
+    label: str | None,
     listen: "Address",
     allow_remote: bool,
     seconds: float | None,
     as_json: bool,
     package: str | None,
-    **file_options: Any,
 ) -> None:
     """Record the traffic between clients and servers.
 
@@ -86,7 +83,8 @@ def command(
       tagwire record --listen 19092 --to localhost:9092 -o frames.jsonl.gz
       tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --duration 60
     """
-    from tagwire_workbench.proxy import RecordingProxy
+    from tagwire.frames.redaction import Redaction
+    from tagwire_workbench.proxy import CaptureFile, RecordingProxy
     from tagwire_workbench.proxy.passing import keep_freed_memory
 
     keep_freed_memory()
@@ -106,29 +104,19 @@ def command(
         on_close=write,
         on_problem=lambda problem: printing.add(lambda: say_error(problem)),
     )
-    with _capture_file(proxy, stopping, **file_options) as file:
+    with CaptureFile(
+        output,
+        run=run,
+        label=label,
+        redaction=Redaction(registry) if is_redacted else None,
+        on_problem=proxy.note,
+        on_error=stopping.stop_from_thread,
+    ) as file:
         asyncio.run(_serve(proxy, stopping, printing, listen, seconds, allow_remote=allow_remote, as_json=as_json))
     printing.close()
     passed = f"{count(file.counts[True], 'request')} and {count(file.counts[False], 'response')}"
     say(f"recorded {passed} of {count(proxy.connection_count, 'connection')}", err=True)
     exit_for_problems(proxy.problem_count)
-
-
-def _capture_file(
-    proxy: "RecordingProxy", stopping: Stopping, output: Path, run: str | None, label: str | None, *, is_redacted: bool
-) -> "CaptureFile":
-    """Return the new capture file for a proxy. It stops the proxy if it can't be written."""
-    from tagwire.frames.redaction import Redaction
-    from tagwire_workbench.proxy import CaptureFile
-
-    return CaptureFile(
-        output,
-        run=run,
-        label=label,
-        redaction=Redaction(proxy.registry) if is_redacted else None,
-        on_problem=proxy.note,
-        on_error=stopping.stop_from_thread,
-    )
 
 
 class _Printing:
