@@ -186,11 +186,6 @@ class VersionStep:
     change: str
     """The change since the previous version, or empty for the first version."""
 
-    @property
-    def redefined(self) -> bool:
-        """Whether the bytes of this version differ between releases."""
-        return len(self.releases) > 1
-
     def spans(self) -> str:
         """Format `releases` as text. For example, `3.0 to 3.4, redefined 3.5` means that 3.5 changed the bytes."""
         ranges = [first if first == last else f"{first} to {last}" for first, last in self.releases]

@@ -9,12 +9,12 @@ from command_paths import COMMAND_PATHS, command_of
 
 from tagwire_cli.app import app
 from tagwire_cli.command_table import DOCUMENTATION, FINE, FOUND, USAGE
-from tagwire_cli.commands.spark import SPARK_COMMANDS
+from tagwire_cli.commands.spark import command as spark
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in SPARK_COMMANDS)}
+RUNS_ELSEWHERE = {"demo", *(f"spark {name}" for name in spark.table)}
 """Commands whose examples are run elsewhere: by `make demo`, or by tests/cli/commands/spark."""
 
 

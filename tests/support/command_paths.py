@@ -3,12 +3,12 @@
 import click
 
 from tagwire_cli.app import app
-from tagwire_cli.commands.log import LOG_COMMANDS
-from tagwire_cli.commands.spark import SPARK_COMMANDS
-from tagwire_workbench.commands.fuzz import FUZZ_COMMANDS
-from tagwire_workbench.commands.mock import MOCK_COMMANDS
+from tagwire_cli.commands.log import command as log
+from tagwire_cli.commands.spark import command as spark
+from tagwire_workbench.commands.fuzz import command as fuzz
+from tagwire_workbench.commands.mock import command as mock
 
-GROUPS = {"fuzz": FUZZ_COMMANDS, "log": LOG_COMMANDS, "mock": MOCK_COMMANDS, "spark": SPARK_COMMANDS}
+GROUPS = {"fuzz": fuzz.table, "log": log.table, "mock": mock.table, "spark": spark.table}
 COMMAND_PATHS = [
     *(name for name in app.table if name not in GROUPS),
     *(f"{group} {name}" for group, names in GROUPS.items() for name in names),

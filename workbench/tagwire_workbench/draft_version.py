@@ -56,10 +56,6 @@ class _Source:
     def versions(self) -> Versions:
         return Versions.parse(self.summary.valid_versions)
 
-    @property
-    def is_rpc(self) -> bool:
-        return self.summary.kind in ("request", "response")
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -245,7 +241,7 @@ def _draft(source: _Source, end: int | None, *, only_new: bool) -> Draft:
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return Draft(source, source.spec, ("its API was removed; unchanged",), is_same=True)
-    if source.is_rpc:
+    if kind in ("request", "response"):
         return _new_version(source, end, only_new=only_new)
     plain = cut_to_plain(source.spec) if kind == "header" and first_flexible(source.spec) <= valid.highest else None
     if plain is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import click
 
 from tagwire.wire.compression import CODEC_NAMES
-from tagwire_cli.arguments.options import option_group
+from tagwire_cli.arguments.options import json_lines_option, limit_option, option_group
 from tagwire_cli.output.echo import progress_bar, say
 from tagwire_cli.paths import AnyPath, InputPath, reject_pipe
 
@@ -120,6 +120,8 @@ lenient_option = click.option(
 only_format_option = click.option("--only-format", is_flag=True, help="Reject batches of any other format.")
 """Adds the flag `--only-format`, which rejects batches in any format other than that of `--format`."""
 
+reading_options = option_group(lenient_option, format_option, json_lines_option, limit_option)
+"""Adds the options that most commands have: `--lenient`, `--format`, `--only-format`, `--json` and `--limit`."""
 
 output_options = option_group(
     click.option(

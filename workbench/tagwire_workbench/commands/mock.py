@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from tagwire.testing.peer import MockPeer, Received
 
 
-MOCK_COMMANDS: Final = {"serve": "tagwire_workbench.commands.mock:serve"}
-
-
-@click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})
+@click.group("mock", cls=CommandTable, sections={"Commands": {"serve": f"{__name__}:serve"}})
 def command() -> None:
     """Run a scripted server to test clients.
 

@@ -126,11 +126,11 @@ class Mutator:
             changes.append("a new seed")
             assert read is not None
         for _ in range(random.choice((1, 1, 2, 3)) if kind == "valid" else random.choice((0, 0, 1))):
-            edit = valid_edit(read, _parts(read), random)
-            edited = None if edit is None else self.framing.read(edit.spliced.data)
-            if edit is not None and edited is not None:
-                changes.append(f"{edit.path}: {edit.what}" if edit.path else edit.what)
-                read = edited
+            what, edited = valid_edit(read, _parts(read), random) or ("", b"")
+            found = self.framing.read(edited) if what else None
+            if found is not None:
+                changes.append(what)
+                read = found
         if kind == "valid":
             canonical = read.trace.canonical
             return Mutation(read.data, kind, tuple(changes), None, canonical, read.cls, read.version)

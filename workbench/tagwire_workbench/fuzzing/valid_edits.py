@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type
 from tagwire.wire.families import BinaryType, IntegerType
@@ -45,25 +45,17 @@ _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 _TRIES: Final = 12
 
 
-class InputEdit(NamedTuple):
-    """The result of an edit: its description, the path of the edited field, and the new input."""
-
-    what: str
-    path: str
-    spliced: Spliced
-
-
 _Change = tuple[str, Spliced]
 
 
-def valid_edit(read: FuzzInput, parts: list[InputPart], random: Random) -> InputEdit | None:
-    """Edit a random part of the message. Return None if no part can be edited."""
+def valid_edit(read: FuzzInput, parts: list[InputPart], random: Random) -> tuple[str, bytes] | None:
+    """Edit a random part of the message. Return a description and the new input, or None if no part can be edited."""
     candidates = [part for part in parts if part.kind in _EDITS and not _is_fixed(part)]
     for part in random.sample(candidates, min(len(candidates), _TRIES)):
         change = random.choice(_EDITS[part.kind])(read, part, random)
         if change is not None:
             what, spliced = change
-            return InputEdit(what, part.path, spliced)
+            return f"{part.path}: {what}" if part.path else what, spliced.data
     return None
 
 

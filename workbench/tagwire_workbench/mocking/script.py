@@ -128,12 +128,12 @@ class _RuleReader:
 
     def answers(self, reply: Any, values: ValueReader) -> "list[_AnswerMaker]":
         steps = (*self.steps, "reply")
-        if not isinstance(reply, list):
-            return [_AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
-        return [
-            _AnswerMaker(each or {}, self.response, self.registry, values, (*steps, index))
-            for index, each in enumerate(reply)
-        ]
+        parts = (
+            [((*steps, index), each) for index, each in enumerate(reply)]
+            if isinstance(reply, list)
+            else [(steps, reply)]
+        )
+        return [_AnswerMaker(each or {}, self.response, self.registry, values, at) for at, each in parts]
 
     def keeping(
         self, answer: "_AnswerMaker", keeping: list[tuple[str, RequestPath | None]]

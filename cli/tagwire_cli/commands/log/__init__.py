@@ -1,25 +1,13 @@
 """`tagwire log`: a group of commands that read and rewrite log segments, without a broker."""
 
-from typing import Final
-
 import click
 
 from tagwire_cli.command_table import CommandTable
 
-__all__ = ["LOG_COMMANDS", "command"]
-
-LOG_COMMANDS: Final = {
-    "dump": "tagwire_cli.commands.log.dump",
-    "stat": "tagwire_cli.commands.log.stat",
-    "verify": "tagwire_cli.commands.log.verify",
-    "state": "tagwire_cli.commands.log.state",
-    "salvage": "tagwire_cli.commands.log.salvage",
-    "convert": "tagwire_cli.commands.log.convert",
-    "compact": "tagwire_cli.commands.log.compact",
-}
+_NAMES = ("dump", "stat", "verify", "state", "salvage", "convert", "compact")
 
 
-@click.group("log", cls=CommandTable, sections={"Commands": LOG_COMMANDS})
+@click.group("log", cls=CommandTable, sections={"Commands": {name: f"{__name__}.{name}" for name in _NAMES}})
 def command() -> None:
     """Read and rewrite log segments of Kafka 0.8 to 4.4.
 

@@ -10,13 +10,12 @@ import click
 
 from tagwire_cli.arguments.logs import (
     Skipped,
-    format_option,
-    lenient_option,
     output_options,
     partitions_to_write,
     paths_argument,
+    reading_options,
 )
-from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of, option_group
+from tagwire_cli.arguments.options import limits_of, option_group
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line, write_line
 
@@ -79,10 +78,7 @@ rule_options = option_group(
 @output_options
 @click.option("--explain", "is_explained", is_flag=True, help="Print for each record whether it was kept, and why.")
 @rule_options
-@lenient_option
-@format_option
-@json_lines_option
-@limit_option
+@reading_options
 def command(
     paths: Sequence[Path],
     output: Path,

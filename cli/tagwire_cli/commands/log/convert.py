@@ -10,14 +10,13 @@ from tagwire.text_format import count
 from tagwire_cli.arguments.logs import (
     Skipped,
     conversion_options,
-    format_option,
-    lenient_option,
     new_format_option,
     output_options,
     partitions_to_write,
     paths_argument,
+    reading_options,
 )
-from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
+from tagwire_cli.arguments.options import limits_of
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
@@ -35,10 +34,7 @@ _COLUMNS = table_columns("file", *_NUMBERS, numbers=_NUMBERS)
 @new_format_option(help="The new format; default: unchanged.")
 @conversion_options
 @output_options
-@lenient_option
-@format_option
-@json_lines_option
-@limit_option
+@reading_options
 def command(
     paths: Sequence[Path],
     to: str | None,

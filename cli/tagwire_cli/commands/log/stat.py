@@ -10,13 +10,12 @@ import click
 from tagwire_cli.arguments.logs import (
     Skipped,
     byte_progress,
-    format_option,
-    lenient_option,
     partitions_of,
     paths_argument,
+    reading_options,
     segments_of,
 )
-from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
+from tagwire_cli.arguments.options import limits_of
 from tagwire_cli.output.tables import camel_keys, print_table, table_columns, write_json_line
 
 if TYPE_CHECKING:
@@ -32,10 +31,7 @@ _COLUMNS = table_columns(
 
 @click.command("stat")
 @paths_argument
-@lenient_option
-@format_option
-@json_lines_option
-@limit_option
+@reading_options
 def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Count batches, records, formats and codecs of segments.
 

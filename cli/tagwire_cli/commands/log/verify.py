@@ -10,12 +10,11 @@ from tagwire.log.names import log_file
 from tagwire.text_format import count
 from tagwire_cli.arguments.logs import (
     byte_progress,
-    format_option,
-    lenient_option,
     partitions_of,
     paths_argument,
+    reading_options,
 )
-from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
+from tagwire_cli.arguments.options import limits_of
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json_line, write_line
 
@@ -28,10 +27,7 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @paths_argument
-@lenient_option
-@format_option
-@json_lines_option
-@limit_option
+@reading_options
 def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Check logs: checksums, lengths, offsets, indexes, checkpoints.
 

@@ -1,16 +1,13 @@
 """`tagwire spark`: Spark jobs for logs and captures that are too large for one machine."""
 
 from pathlib import Path
-from typing import Final
 
 import click
 
 from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import say
 
-__all__ = ["SPARK_COMMANDS", "command"]
-
-SPARK_COMMANDS: Final = {
+_COMMANDS = {
     "convert": "tagwire_cli.commands.spark.logs:convert",
     "compact": "tagwire_cli.commands.spark.logs:compact",
     "whatif": "tagwire_workbench.commands.spark_whatif",
@@ -26,7 +23,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, is_requested: bool) ->
         ctx.exit()
 
 
-@click.group("spark", cls=CommandTable, sections={"Commands": SPARK_COMMANDS})
+@click.group("spark", cls=CommandTable, sections={"Commands": _COMMANDS})
 @click.option(
     "--script",
     is_flag=True,

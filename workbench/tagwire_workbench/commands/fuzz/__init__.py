@@ -1,20 +1,13 @@
 """`tagwire fuzz`: tools for fuzzing messages. A subcommand is imported only when it is used."""
 
-from typing import Final
-
 import click
 
 from tagwire_cli.command_table import CommandTable
 
-__all__ = ["FUZZ_COMMANDS", "command"]
-
-FUZZ_COMMANDS: Final = {
-    "corpus": "tagwire_workbench.commands.fuzz.corpus",
-    "minimise": "tagwire_workbench.commands.fuzz.minimise",
-}
+_NAMES = ("corpus", "minimise")
 
 
-@click.group("fuzz", cls=CommandTable, sections={"Commands": FUZZ_COMMANDS})
+@click.group("fuzz", cls=CommandTable, sections={"Commands": {name: f"{__name__}.{name}" for name in _NAMES}})
 def command() -> None:
     """Create seeds for fuzzers, and minimise failing inputs.
 
