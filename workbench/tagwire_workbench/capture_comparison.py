@@ -175,9 +175,8 @@ def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str]
     assert known is not None, "a capture has it"
     if known.values is None or isinstance(known.default, Struct):
         return None
-    sides = [{known.default} if each is None else each.values for each in (one, other)]
-    if None in sides:
+    left, right = ({known.default} if each is None else each.values for each in (one, other))
+    if left is None or right is None:
         return None
-    left, right = (side or set() for side in sides)
-    seen = {*(one.values or () if one else ()), *(other.values or () if other else ())}
+    seen = {value for each in (one, other) if each is not None for value in each.values or ()}
     return value_strings(left - right), value_strings(right - left), value_strings(known.possible - seen)

@@ -46,7 +46,7 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     _require("--component", component, set(map(_component, messages)))
     chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, _component(each))]
     if as_json:
-        write_json([_facts(message) for message in chosen])
+        write_json([message_facts(message) for message in chosen])
         return
     print_table(_COLUMNS, map(_row, chosen))
 
@@ -70,7 +70,8 @@ def _row(message: "type[Any]") -> tuple[object, ...]:
     return message.NAME, message.KIND, key, message.COMPONENT, message.VERSIONS, message.FLEXIBLE_VERSIONS
 
 
-def _facts(message: "type[Any]") -> dict[str, Any]:
+def message_facts(message: "type[Any]") -> dict[str, Any]:
+    """Return the properties of a message or record format as JSON."""
     if message.KIND == "format":
         return {"name": message.NAME, "kind": message.KIND, "format": message.FORMAT}
     return {

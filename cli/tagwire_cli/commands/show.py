@@ -10,6 +10,7 @@ from tagwire.text_format import count
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import package_option, version_number
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
+from tagwire_cli.commands.messages import message_facts
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, print_table, table_columns, write_json
 
@@ -112,12 +113,7 @@ def _message_facts(message: "type[Message]") -> dict[str, Any]:
     return {
         "name": message.NAME,
         **({"about": text} if (text := abouts(message)[""]) else {}),
-        "kind": message.KIND,
-        "apiKey": message.API_KEY,
-        "component": message.COMPONENT,
-        "versions": str(message.VERSIONS),
-        "flexibleVersions": str(message.FLEXIBLE_VERSIONS),
-        "latestStable": message.LATEST_STABLE,
+        **message_facts(message),
         "headerVersions": headers,
         "optionalFieldVersions": str(message.OPTIONAL_FIELDS.versions if message.OPTIONAL_FIELDS else "none"),
     }

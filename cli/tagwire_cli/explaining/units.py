@@ -4,6 +4,7 @@ After an error in a unit, the next unit is still read if its position is known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import click
@@ -71,12 +72,8 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)
-    explainers: dict[str, Explainer] = {
-        "request": lambda frame: _as_request(settings, frame),
-        "guess": lambda frame: _guessed(settings, frame),
-        "capture": lambda frame: _captured(settings, frame),
-    }
-    return explainers.get(settings.kind), settings.args
+    explain = {"request": _as_request, "guess": _guessed, "capture": _captured}.get(settings.kind)
+    return explain and partial(explain, settings), settings.args
 
 
 def explain_units(
@@ -89,7 +86,7 @@ def explain_units(
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.file, given.port, settings.registry, settings.where)
-        return True, _each(selected_frames(frames, given.only), lambda frame: _captured(settings, frame))
+        return True, _each(selected_frames(frames, given.only), partial(_captured, settings))
     data = bytes_of(data, given.encoding)
     if explainer is not None and (given.has_sizes or (settings.kind == "guess" and is_stream(data))):
         return True, _each(selected_frames(stream_frames(data), given.only), explainer)
@@ -170,7 +167,7 @@ def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
 
 def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
     """Explain a captured frame. If that fails, the result contains the error."""
-    return _with_errors(lambda each: _captured(settings, each), frame)
+    return _with_errors(partial(_captured, settings), frame)
 
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:

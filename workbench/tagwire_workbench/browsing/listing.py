@@ -92,7 +92,7 @@ class Listing(ABC):
 
     @abstractmethod
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
-        """Yield the byte strings of an entry that a text filter searches."""
+        """Yield the byte strings of an entry that a text filter searches, ignoring ASCII case."""
 
     @property
     @abstractmethod
@@ -121,11 +121,6 @@ class Listing(ABC):
 
     def close(self) -> None:  # noqa: B027  # most listings keep no files open
         """Close the files that the listing keeps open."""
-
-
-def contains(searched_bytes: Iterable[bytes], search_bytes: bytes) -> bool:
-    """Return whether any of these byte strings contains the lower-case `search_bytes`, ignoring ASCII case."""
-    return any(search_bytes in text.lower() for text in searched_bytes)
 
 
 def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:

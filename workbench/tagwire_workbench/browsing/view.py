@@ -15,7 +15,7 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 from tagwire_cli.input.filters import Term
-from tagwire_workbench.browsing.listing import UNKNOWN, Listing, Test, contains
+from tagwire_workbench.browsing.listing import UNKNOWN, Listing, Test
 
 _SLICE: Final = 0.05
 """Maximum number of seconds that `advance` filters entries before it returns."""
@@ -76,8 +76,12 @@ class View:
 
 
 def _test(listing: Listing, term: Term) -> Test:
-    search_bytes = term.value.lower().encode("utf-8", "backslashreplace")
-    found = listing.test_of(term) if term.key else lambda entry: contains(listing.searched_bytes(entry), search_bytes)
+    text = term.value.lower().encode("utf-8", "backslashreplace")
+    found = (
+        listing.test_of(term)
+        if term.key
+        else lambda entry: any(text in each.lower() for each in listing.searched_bytes(entry))
+    )
     return (lambda entry: not found(entry)) if term.is_excluded else found
 
 

@@ -68,7 +68,9 @@ def command(
     from tagwire_workbench.browsing.app import Browser
     from tagwire_workbench.browsing.opening import open_listing
 
-    _require_terminal(path)
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):  # for keys and for the screen
+        instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
+        raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")
     registry = find_registry(package)
     formats = formats_of(format_name, only=only_format)
     settings = ExplainSettings(registry, "capture", (), formats, records, True, not lenient, limits_of(limits))
@@ -79,10 +81,3 @@ def command(
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--filter") from None
     browser.run()
-
-
-def _require_terminal(path: Path) -> None:
-    """Raise UsageError unless standard input (for keys) and standard error (for the screen) are terminals."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
-        raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")

@@ -101,12 +101,9 @@ class InputFraming:
             data = self.registry.encode_request(message, version)
         else:
             data = self.registry.encode_response(message, version)
-        return self._before(data, message, version) + data
-
-    def _before(self, data: bytes, message: Message, version: int) -> bytes:
         if self.prefix == "size":
-            return len(data).to_bytes(_BEFORE, "big")
-        return key_bytes(type(message), version) if self.prefix == "key" else b""
+            return len(data).to_bytes(_BEFORE, "big") + data
+        return key_bytes(type(message), version) + data if self.prefix == "key" else data
 
     def read(self, data: bytes, *, strict: bool = True) -> FuzzInput | None:
         """Trace an input up to its first error. Return None if its message is unknown."""

@@ -47,6 +47,8 @@ _SYMBOL_KINDS: Final = {
     "entry": types.SymbolKind.EnumMember,
 }
 _WATCHED: Final = ("**/*.json", "**/pyproject.toml")
+_REJECTED: Final = -32803
+"""The LSP error code RequestFailed: the request was valid, but it can't be fulfilled."""
 
 
 def make_server() -> SpecServer:
@@ -249,7 +251,7 @@ def _rename(ls: SpecServer, document: Document, params: types.RenameParams) -> t
             document.text, offset, params.new_name, lambda text: ls.specs.read_as(path, text), file=path.name
         )
     except TagwireError as error:
-        raise ls.rejected(error) from None
+        raise JsonRpcException(str(error), code=_REJECTED) from None  # the editor shows the message to the user
     return types.WorkspaceEdit({params.text_document.uri: [document.edit(edit) for edit in own]})
 
 
@@ -288,7 +290,7 @@ def _formatting(ls: SpecServer, document: Document, params: types.DocumentFormat
     try:
         formatted = ls.specs.formatted(document.path)
     except TagwireError as error:
-        ls.log(f"not formatted: {error}")
+        ls.window_log_message(types.LogMessageParams(types.MessageType.Info, f"not formatted: {error}"))
         return []
     return [document.edit(edit) for edit in changed(document.text, formatted)]
 

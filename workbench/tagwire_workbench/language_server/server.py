@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
@@ -72,15 +71,8 @@ def uri_of(path: Path) -> str:
     return from_fs_path(str(path)) or path.as_uri()
 
 
-def encoding_named(name: str) -> Encoding:
-    """Return the position encoding with this LSP name. If the name is unknown, return the default, UTF-16."""
-    return next((each for each in get_args(Encoding) if each == name), "utf-16")
-
-
 _PAUSE: Final = 0.2
 """Seconds without a change before the whole set is checked."""
-_REJECTED: Final = -32803
-"""The LSP error code RequestFailed: the request was valid, but it can't be fulfilled."""
 
 T = TypeVar("T")
 
@@ -111,7 +103,7 @@ class SpecServer(LanguageServer):
 
     def file(self, path: Path) -> Document:
         """Return a file as a document, with the editor's content if the file is open."""
-        return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
+        return Document(path, self.specs.text(path), self._encoding)
 
     def uri(self, path: Path) -> str:
         """Return a file's URI. If the file is open, this is the URI that the editor uses for it."""
@@ -176,13 +168,6 @@ class SpecServer(LanguageServer):
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"tagwire: {error}"))
             return otherwise
 
-    def rejected(self, error: TagwireError) -> JsonRpcException:
-        """Return the error response for a rejected request. The editor shows its message to the user."""
-        return JsonRpcException(str(error), code=_REJECTED)
-
-    def log(self, text: str) -> None:
-        self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
-
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
         """Send a file's problems to the editor. If the file isn't open, send only errors that it caused itself."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
@@ -196,8 +181,10 @@ class SpecServer(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics))
 
     @property
-    def _encoding(self) -> Any:
-        return getattr(self.server_capabilities.position_encoding, "value", self.server_capabilities.position_encoding)
+    def _encoding(self) -> Encoding:
+        """The position encoding that the editor chose. If it is unknown, this is the default, UTF-16."""
+        chosen: Any = self.server_capabilities.position_encoding
+        return next((each for each in get_args(Encoding) if each == getattr(chosen, "value", chosen)), "utf-16")
 
 
 def _rules_page() -> str:

@@ -79,6 +79,9 @@ class Tree:
         self.values: dict[Steps, YamlPosition] = {}
         self.keys: dict[Steps, YamlPosition] = {}
         self.errors: list[tuple[YamlPosition, str]] = []
+        self._around: list[Any] = []
+        """The nodes around the node that is read, outermost first."""
+        self._seen = 0
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
         """Add an error at a value or, with `of_key`, at its key. If the value is missing, use its parent's position."""
@@ -100,6 +103,61 @@ class Tree:
         lines = [f"{self.file}:{position.line}:{position.column}: {text}" for position, text in sorted({*self.errors})]
         if lines:
             raise ScriptError("\n".join(lines))
+
+    def read(self, node: Any, steps: Steps) -> Any:
+        """Return the data of a node, and note its position. Raises ScriptError for too many or recursive nodes."""
+        position = self.values[steps] = _position(node)
+        self._seen += 1
+        problem = _TOO_MANY if self._seen > _MOST_NODES else ""
+        if node in self._around:
+            problem = problem or "this alias refers to a value that contains it"
+        if len(self._around) >= _DEEPEST:  # aliases evade the loader's limit
+            problem = problem or _TOO_DEEP
+        if problem:
+            raise ScriptError(f"{self.file}:{position.line}:{position.column}: {problem}")
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, steps)
+        if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
+            self.add_error(steps, f"the tag {node.tag} is not supported")
+        self._around.append(node)
+        data = self._mapping(node, steps) if isinstance(node, yaml.MappingNode) else self._sequence(node, steps)
+        self._around.pop()
+        return data
+
+    def _mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
+        members: dict[str, Any] = {}
+        for key, value in node.value:
+            name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
+            if name is None:
+                self.errors.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
+                continue
+            inner = (*steps, name)
+            if name in members:
+                self.errors.append((_position(key), f"the key {name!r} is duplicated"))
+            self.keys[inner] = _position(key)
+            members[name] = self.read(value, inner)
+        return members
+
+    def _sequence(self, node: Any, steps: Steps) -> list[Any]:
+        return [self.read(each, (*steps, index)) for index, each in enumerate(node.value)]
+
+    def _scalar(self, node: Any, steps: Steps) -> Any:
+        name = node.tag.removeprefix(_PREFIX)
+        if name == "str":
+            text = _joined_surrogates(node.value)
+            if text is None:
+                self.add_error(steps, f"{shown(node.value)} contains half of a surrogate pair")
+            return text
+        kind = _SCALARS.get(name)
+        if kind is None:
+            self.add_error(steps, f"the tag {node.tag} is not supported")
+        elif len(node.value) > _LONGEST:
+            self.add_error(steps, f"{shown(node.value)} is longer than {_LONGEST} characters")
+        elif not re.fullmatch(kind.pattern, node.value):
+            self.add_error(steps, f"expected {kind.name}, got {shown(node.value)}")
+        else:
+            return kind.make(node.value)
+        return None
 
 
 _REMEDIES: Final = {
@@ -147,7 +205,7 @@ def read_tree(path: Path) -> Tree:
         raise ScriptError(f"{path}{position}: {text}{remedy}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
-    tree.data = _Maker(tree).value(node, ())
+    tree.data = tree.read(node, ())
     tree.raise_errors()
     return tree
 
@@ -179,67 +237,6 @@ def _error_after(text: str, problem: str) -> yaml.MarkedYAMLError:
     """Return an error at the position after the text, with which the file begins."""
     line, column = text.count("\n"), len(text) - text.rfind("\n") - 1
     return yaml.MarkedYAMLError(problem=problem, problem_mark=yaml.Mark("", len(text), line, column, None, 0))
-
-
-class _Maker:
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.around: list[Any] = []
-        self.seen = 0
-
-    def value(self, node: Any, steps: Steps) -> Any:
-        position = self.tree.values[steps] = _position(node)
-        self.seen += 1
-        problem = _TOO_MANY if self.seen > _MOST_NODES else ""
-        if node in self.around:
-            problem = problem or "this alias refers to a value that contains it"
-        if len(self.around) >= _DEEPEST:  # aliases evade the loader's limit
-            problem = problem or _TOO_DEEP
-        if problem:
-            raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {problem}")
-        if isinstance(node, yaml.ScalarNode):
-            return self.scalar(node, steps)
-        if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
-            self.tree.add_error(steps, f"the tag {node.tag} is not supported")
-        self.around.append(node)
-        data = self.mapping(node, steps) if isinstance(node, yaml.MappingNode) else self.sequence(node, steps)
-        self.around.pop()
-        return data
-
-    def mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
-        members: dict[str, Any] = {}
-        for key, value in node.value:
-            name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
-            if name is None:
-                self.tree.errors.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
-                continue
-            inner = (*steps, name)
-            if name in members:
-                self.tree.errors.append((_position(key), f"the key {name!r} is duplicated"))
-            self.tree.keys[inner] = _position(key)
-            members[name] = self.value(value, inner)
-        return members
-
-    def sequence(self, node: Any, steps: Steps) -> list[Any]:
-        return [self.value(each, (*steps, index)) for index, each in enumerate(node.value)]
-
-    def scalar(self, node: Any, steps: Steps) -> Any:
-        name = node.tag.removeprefix(_PREFIX)
-        if name == "str":
-            text = _joined_surrogates(node.value)
-            if text is None:
-                self.tree.add_error(steps, f"{shown(node.value)} contains half of a surrogate pair")
-            return text
-        kind = _SCALARS.get(name)
-        if kind is None:
-            self.tree.add_error(steps, f"the tag {node.tag} is not supported")
-        elif len(node.value) > _LONGEST:
-            self.tree.add_error(steps, f"{shown(node.value)} is longer than {_LONGEST} characters")
-        elif not re.fullmatch(kind.pattern, node.value):
-            self.tree.add_error(steps, f"expected {kind.name}, got {shown(node.value)}")
-        else:
-            return kind.make(node.value)
-        return None
 
 
 def _joined_surrogates(text: str) -> str | None:
