@@ -75,7 +75,7 @@ class FrameListing(Listing):
             return {}
         connection = table.connection_names.names[table.connections[entry]]
         key = table.keys[entry]
-        return {"conn": connection} if key == NONE else {"api": self._title(key, str(key)), "conn": connection}
+        return {"conn": connection} if key == NONE else {"api": self._title(key) or str(key), "conn": connection}
 
     def cells(self, entry: int) -> Sequence[str]:
         table = self.table
@@ -83,7 +83,7 @@ class FrameListing(Listing):
         if kind == DAMAGED:
             return (str(table.numbers[entry]), _WORDS[kind], "not a frame", "", "", "", "", "")
         key, version = table.keys[entry], table.versions[entry]
-        title, version_text = ("?", "") if key == NONE else (self._title(key, f"API {key}"), str(version))
+        title, version_text = ("?", "") if key == NONE else (self._title(key) or f"API {key}", str(version))
         client, connection = table.clients[entry], table.connections[entry]
         return (
             str(table.numbers[entry]),
@@ -96,10 +96,11 @@ class FrameListing(Listing):
             printable(table.connection_names.names[connection]),
         )
 
-    def _title(self, key: int, otherwise: str) -> str:
+    def _title(self, key: int) -> str:
+        """Return an API's name, or "" if the package doesn't have the API."""
         found = self._titles.get(key)
         if found is None:
-            found = otherwise
+            found = ""
             for kind in ("request", "response"):
                 with suppress(UnknownMessageError):
                     found = api_stem(self.settings.registry.find(kind, key).NAME)
