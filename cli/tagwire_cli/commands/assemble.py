@@ -37,24 +37,19 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
     if not is_hex:
         reject_terminal()
-    try:
-        text = _read(file).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"annotated bytes: byte {error.start} is not UTF-8; the input must be the output of `tagwire explain`"
-        ) from None
-    for data in assemble(text, fix=fix):
-        write_data(data, as_hex=is_hex, sized=has_sizes)
-
-
-def _read(file: str) -> bytes:
-    """Read annotated bytes up to a limit, since a pipe may be endless. Raises InputError if there are more bytes."""
     with open_input(file) as stream:
         data = stream.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
+    if len(data) > _MOST_BYTES:  # a pipe may be endless
         line = data.count(b"\n", 0, _MOST_BYTES) + 1
         raise InputError(
             f"annotated bytes: line {line}: the input is longer than the limit of {_MOST_BYTES >> 20} MiB; "
             "assemble fewer messages at a time"
         )
-    return data
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"annotated bytes: byte {error.start} is not UTF-8; the input must be the output of `tagwire explain`"
+        ) from None
+    for each in assemble(text, fix=fix):
+        write_data(each, as_hex=is_hex, sized=has_sizes)

@@ -12,7 +12,6 @@ import click
 
 from tagwire.text_format import count, printable
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import option_group
 from tagwire_cli.output.diagnostics import print_problems, summary
 from tagwire_cli.output.echo import progress_bar, say, say_patch
 from tagwire_cli.paths import AnyPath
@@ -26,33 +25,6 @@ _DONE: Final = {"new": "wrote", "changed": "rewrote", "stale": "deleted"}
 _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "would delete"}
 
 
-_set_options = option_group(
-    click.option(
-        "--set",
-        "packages",
-        multiple=True,
-        metavar="PACKAGE",
-        shell_complete=completion.spec_sets,
-        help="Generate only this package; may be repeated.",
-    ),
-    click.option(
-        "--templates",
-        metavar="DIR",
-        type=AnyPath(is_text=True),
-        help="Use these templates; @markdown and @wireshark are built in.",
-    ),
-    click.option(
-        "--output", metavar="DIR", type=AnyPath(files=False, is_text=True), help="Write the packages to this folder."
-    ),
-    click.option(
-        "--formatter",
-        type=click.Choice(("black", "ruff")),
-        help="Use this formatter instead of the one in the settings.",
-    ),
-)
-"""Adds the options that select and change spec sets. `_chosen_sets` takes their values."""
-
-
 @click.command("generate")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
 @click.option("--staged", is_flag=True, help="With --check or --diff: compare what is staged in git, for commit hooks.")
@@ -60,7 +32,28 @@ _set_options = option_group(
 @click.option(
     "--exit-non-zero-on-change", is_flag=True, help="Exit with 1 if anything was written or deleted (for commit hooks)."
 )
-@_set_options
+@click.option(
+    "--set",
+    "packages",
+    multiple=True,
+    metavar="PACKAGE",
+    shell_complete=completion.spec_sets,
+    help="Generate only this package; may be repeated.",
+)
+@click.option(
+    "--templates",
+    metavar="DIR",
+    type=AnyPath(is_text=True),
+    help="Use these templates; @markdown and @wireshark are built in.",
+)
+@click.option(
+    "--output", metavar="DIR", type=AnyPath(files=False, is_text=True), help="Write the packages to this folder."
+)
+@click.option(
+    "--formatter",
+    type=click.Choice(("black", "ruff")),
+    help="Use this formatter instead of the one in the settings.",
+)
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one per processor."
 )

@@ -197,12 +197,8 @@ class _Merge:
         ours = list(sides.newer["fields"]) if sides.newer else []
         theirs = list(sides.older["fields"]) if sides.older else []
         partners = self.pairing.fields(newer_struct, older_struct, ours, theirs)
-        found: list[dict[str, Any]] = []
-        for new, old in _interleaved(ours, theirs, partners):
-            field = self.field(sides, new, old)
-            if field is not None:
-                found.append(field)
-        return found
+        fields = (self.field(sides, new, old) for new, old in _interleaved(ours, theirs, partners))
+        return [field for field in fields if field is not None]
 
     def field(self, sides: _Sides, new: Spec | None, old: Spec | None) -> dict[str, Any] | None:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}

@@ -154,12 +154,10 @@ class BatchListing(Listing):
         path, start = self._segments[self._files[entry]].path, self._starts[entry]
         size = self._sizes[entry] if self._ends[entry] >= 0 else min(self._sizes[entry], _REST)
         title = f"{path} at byte {start}"
+        data = b""
         try:
             with open_file(path) as file:
                 data = file[start : start + size]
-        except LogPathError as error:
-            return ExplainedEntry(b"", Explained(title, (), error=str(error)))
-        try:
             seen = next(trace_batches(data, self.formats, limits=self.limits))
         except TagwireError as error:
             return ExplainedEntry(data, Explained(title, (), error=str(error)))

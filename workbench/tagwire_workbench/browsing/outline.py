@@ -72,10 +72,6 @@ class OutlineLine:
     def __post_init__(self) -> None:
         self.path = self.path or self.name
 
-    @property
-    def has_children(self) -> bool:
-        return self.make is not None
-
     @cached_property
     def children(self) -> "list[OutlineLine]":
         """The child items, created on first access."""
@@ -188,7 +184,7 @@ def path_to(items: Sequence[OutlineLine], buffer: Buffer, offset: int) -> list[O
     """Return the items from the root to the innermost item that contains a byte, or [] if no item contains it."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
-            return [item, *(path_to(item.children, buffer, offset) if item.has_children else [])]
+            return [item, *path_to(item.children, buffer, offset)]
     return []
 
 
@@ -224,7 +220,7 @@ class FieldTree(Tree[OutlineLine]):
         self.root.expand()
         self._add(self.root, items)
         nodes = list(self.root.children)
-        first = next((node for node in reversed(nodes) if node.data is not None and node.data.has_children), None)
+        first = next((node for node in reversed(nodes) if node.data is not None and node.data.make), None)
         error = next((node for node in nodes if node.data is not None and node.data.kind == "error"), None)
         if error is not None and error.data is not None:
             self._open_path(self.root, path_to(items, error.data.buffer, error.data.begin - 1))
@@ -238,7 +234,7 @@ class FieldTree(Tree[OutlineLine]):
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
-            if node.data is None or not node.data.has_children or len(node.data.children) > room:
+            if node.data is None or not node.data.make or len(node.data.children) > room:
                 continue
             room -= len(node.data.children)
             self._open(node)
@@ -258,7 +254,7 @@ class FieldTree(Tree[OutlineLine]):
 
     def _add(self, node: TreeNode[OutlineLine], items: Sequence[OutlineLine]) -> None:
         for item in items:
-            if item.has_children:
+            if item.make is not None:
                 node.add(_label(item), item)
             else:
                 node.add_leaf(_label(item), item)

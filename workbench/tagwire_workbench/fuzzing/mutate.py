@@ -102,13 +102,13 @@ class Mutator:
         chosen = "invalid" if rule is not None else kind if kind is not None else random.choice(_KINDS)
         read = self.framing.read(data)
         for _ in range(_TRIES if rule is None else 100 * _TRIES):
-            mutated = self._near(data, read, random) if chosen == "near" else self._claimed(read, chosen, rule, random)
+            mutated = self._near(read, random) if chosen == "near" else self._claimed(read, chosen, rule, random)
             if mutated is not None and (max_size is None or len(mutated.data) <= max_size):
                 return mutated
             read = None if chosen != "near" else read
         if max_size is None:
             raise FramingError(f"no mutation of kind {rule or chosen!r} is possible for any of the messages")
-        near = self._near(data, read, random)
+        near = self._near(read, random)
         return near._replace(data=near.data[:max_size])
 
     def seed(self, random: Random) -> bytes:
@@ -118,13 +118,18 @@ class Mutator:
         _, message = random.choice(list(seeds(cls, version)))
         return self.framing.write(message, version)
 
+    def _new(self, random: Random, changes: list[str]) -> FuzzInput:
+        """Return a seed as an input, and note it in `changes`."""
+        read = self.framing.read(self.seed(random))
+        changes.append("a new seed")
+        assert read is not None
+        return read
+
     def _claimed(self, read: FuzzInput | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
         """Make a valid or an invalid mutation, as `kind` says. If the input is invalid, mutate a seed instead."""
         changes: list[str] = []
         if read is None or read.error is not None:
-            read = self.framing.read(self.seed(random))
-            changes.append("a new seed")
-            assert read is not None
+            read = self._new(random, changes)
         for _ in range(random.choice((1, 1, 2, 3)) if kind == "valid" else random.choice((0, 0, 1))):
             what, edited = valid_edit(read, _parts(read), random) or ("", b"")
             found = self.framing.read(edited) if what else None
@@ -141,17 +146,13 @@ class Mutator:
         changes.append(str(error))
         return Mutation(wrong, kind, tuple(changes), error, False, read.cls, read.version)
 
-    def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
+    def _near(self, read: FuzzInput | None, random: Random) -> Mutation:
         """Change a random position in an input, or in a seed if `read` is None (unknown message)."""
         changes: list[str] = []
-        if read is None:
-            data = self.seed(random)
-            read = self.framing.read(data)
-            changes.append("a new seed")
-            assert read is not None
-        what, path, patch = _bit_noise_patch(data, _parts(read), random)
+        read = self._new(random, changes) if read is None else read
+        what, path, patch = _bit_noise_patch(read.data, _parts(read), random)
         changes.append(f"{path}: {what}" if path else what)
-        changed = data[: patch.start] + patch.data + data[patch.end :]
+        changed = read.data[: patch.start] + patch.data + read.data[patch.end :]
         return Mutation(changed, "near", tuple(changes), None, False, read.cls, read.version)
 
 

@@ -99,23 +99,17 @@ class SchemaNode:
 
 def schema_node_of(value: Value) -> SchemaNode | None:
     """Return the schema of a value in a spec, or None if the schema doesn't define the value."""
-    path: list[Value] = []
-    at: Value | None = value
-    while at is not None:
-        path.append(at)
-        at = at.parent
-    root = path.pop()
-    node: SchemaNode | None = _root(root)
-    for step in reversed(path):
-        if node is None:
-            return None
+    path = [value]
+    while (parent := path[-1].parent) is not None:
+        path.append(parent)
+    node: SchemaNode | None = _root(path.pop())
+    while path and node is not None:
+        step = path.pop()
         if step.entry is not None:
             key = node.key(step.entry.key)
             node = key.node.shaped(step.kind) if key else None
-        elif step.parent is not None and step.parent.kind == "list":
-            node = node.items()
         else:
-            return None
+            node = node.items() if step.parent is not None and step.parent.kind == "list" else None
     return node
 
 

@@ -8,6 +8,7 @@ have, because it couldn't rewrite the addresses in them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Final
 
 from tagwire.frames.frame_selection import ResponseSelection
@@ -34,7 +35,6 @@ class Advertised:
         self._announcement = how = announcement_of(registry)
         self._announcing_key = None if how is None else registry[how.request].API_KEY
         self._selections: dict[tuple[int, int], list[ResponseSelection]] = {}
-        self._announced: ResponseSelection | None = None
 
     def is_changed(self, api_key: int, version: int) -> bool:
         """Return whether responses of this API and version may contain addresses or API versions to rewrite."""
@@ -47,18 +47,17 @@ class Advertised:
             return moved(host, port) if host and port in _PORTS else (host, port)  # an empty host or invalid port stays
 
         if api_key == self._announcing_key:
-            frame = self._announcing().rewrite(frame, version, self._offered)
+            frame = self._announced.rewrite(frame, version, self._offered)
         for selection in self._addresses(api_key, version):
             frame = selection.rewrite(frame, version, move)
         return frame
 
-    def _announcing(self) -> ResponseSelection:
-        if self._announced is None:
-            how = self._announcement
-            assert how is not None
-            fields = (f"{how.entries}[].{each}" for each in (how.api_key, how.lowest, how.highest))
-            self._announced = self._registry.select_response(self._announcing_key or 0, *fields)
-        return self._announced
+    @cached_property
+    def _announced(self) -> ResponseSelection:
+        how = self._announcement
+        assert how is not None
+        fields = (f"{how.entries}[].{each}" for each in (how.api_key, how.lowest, how.highest))
+        return self._registry.select_response(self._announcing_key or 0, *fields)
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
         """Return the API's key and the versions to advertise, or DROP if clients must not see the API."""

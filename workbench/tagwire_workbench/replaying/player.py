@@ -75,10 +75,8 @@ def steps(
             continue
         if frame.is_request:
             pairing.ask(connection, frame.data, frame.data)
-        step = RecordedEvent(
-            frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request
-        )
-        yield step._replace(unit=frame.unit)
+        facts = (frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
+        yield RecordedEvent(*facts, unit=frame.unit)
 
 
 _READ_SIZE: Final = 1 << 16

@@ -22,7 +22,6 @@ from tagwire_cli.arguments.options import (
     json_lines_option,
     limit_option,
     limits_of,
-    option_group,
     package_option,
     show_sensitive_option,
 )
@@ -61,24 +60,8 @@ def _template(text: str) -> Callable[[Mapping[str, str]], str]:
     return lambda values: _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], text)
 
 
-_filter_options = option_group(
-    click.option(
-        "--start-offset", type=click.IntRange(0), metavar="N", help="Start at this offset, found with the indexes."
-    ),
-    click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset."),
-    click.option(
-        "--start-time", type=_time, metavar="TIME", help="Only records from this time on (milliseconds or ISO)."
-    ),
-    click.option("--end-time", type=_time, metavar="TIME", help="Only records before this time."),
-    click.option("--key", metavar="TEXT", help="Only records with this key."),
-    click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header."),
-    click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records."),
-)
-"""Adds the options that select records. `_record_filter` takes their values."""
-
-
 def _record_filter(**conditions: Any) -> "RecordFilter":
-    """Return the filter for the values of `_filter_options`. Raises click.UsageError if no record can meet them."""
+    """Return the filter for options that select records. Raises click.UsageError if no record can meet them."""
     from tagwire_cli.output.log_lines import RecordFilter
 
     for what in ("offset", "time"):
@@ -90,7 +73,15 @@ def _record_filter(**conditions: Any) -> "RecordFilter":
 
 @click.command("dump")
 @paths_argument
-@_filter_options
+@click.option(
+    "--start-offset", type=click.IntRange(0), metavar="N", help="Start at this offset, found with the indexes."
+)
+@click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset.")
+@click.option("--start-time", type=_time, metavar="TIME", help="Only records from this time on (milliseconds or ISO).")
+@click.option("--end-time", type=_time, metavar="TIME", help="Only records before this time.")
+@click.option("--key", metavar="TEXT", help="Only records with this key.")
+@click.option("--header", metavar="NAME[=VALUE]", help="Only records with this header.")
+@click.option("--count", "left", type=click.IntRange(0), metavar="N", help="Stop after N records.")
 @click.option(
     "--template", type=_template, metavar="TEXT", help="Print this for each record: '{offset} {key} {value}'."
 )

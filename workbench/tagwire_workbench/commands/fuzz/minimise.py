@@ -29,19 +29,11 @@ _TARGET: Final = "--target"
 _COMMAND: Final = "--command"
 
 
-class _Version(click.Argument):
-    """The argument VERSION. The usage line has a bracket after the name, but error messages leave it out."""
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        return "VERSION"
-
-
 @click.command("minimise")
 @click.argument("file", metavar="FILE", type=AnyPath(allow_dash=True, is_text=True))
 @click.argument("message", metavar="[MESSAGE", required=False, shell_complete=completion.messages)
 @click.argument(
     "version",
-    cls=_Version,
     metavar="VERSION]",
     required=False,
     type=version_number,
