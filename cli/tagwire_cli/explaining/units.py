@@ -104,22 +104,17 @@ def explain_detected(
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """
-    first = next(inputs)
+    first, package = next(inputs), settings.registry.package
+    note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
+    note = "" if package == KAFKA_MESSAGES else note
     is_many, units = _detected_units(settings, first, only, port)
 
     def all_units() -> Iterator[Explained]:
-        yield from _introduced(first._replace(description=first.description + _package_note(settings)), units)
+        yield from _introduced(first._replace(description=first.description + note), units)
         for each in inputs:
             yield from _introduced(each, _detected_units(settings, each, only, port)[1])
 
     return is_many or first.kind == "format", all_units()
-
-
-def _package_note(settings: ExplainSettings) -> str:
-    """Return a note that names the package in use and the option to use Kafka's, or "" if Kafka's is in use."""
-    package = settings.registry.package
-    note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
-    return "" if package == KAFKA_MESSAGES else note
 
 
 def _detected_units(

@@ -284,17 +284,14 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
                 first = spans.pop().first if found == before else release
                 spans.append(ReleaseSpan(first, release, digest_of(found), named[release][version]))
             before = found
-        _prove(message, version, forms[spans[-1].last][version], spans[-1].last)
+        release = spans[-1].last
+        text, merged_text = forms[release][version], wire_forms(message.spec).get(version)
+        if text != merged_text:
+            raise SpecError(
+                f"{message.origin}: {message.spec['name']} version {version} has the fields [{text}] in release "
+                f"{release}, but [{merged_text}] after merging; one spec can't describe both this release and the "
+                "others",
+                file=message.origin,
+            )
         versions[version] = tuple(spans)
     return MessageHistory(versions)
-
-
-def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging has changed a version's wire format."""
-    found = wire_forms(message.spec).get(version)
-    if found != text:
-        raise SpecError(
-            f"{message.origin}: {message.spec['name']} version {version} has the fields [{text}] in release "
-            f"{release}, but [{found}] after merging; one spec can't describe both this release and the others",
-            file=message.origin,
-        )

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Protocol
 
-from tagwire.captures import CapturedFrame, CaptureError, frame_of_line, unzipped
+from tagwire.captures import CaptureError, frame_of_line, unzipped
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
@@ -105,7 +105,9 @@ class LineFile:
             return
         kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
         is_silent = line.is_request and table.pairing.is_silent(line.data)
-        table.add(kind, number, span, line.data, line.connection or "?", _client(line), api, is_silent=is_silent)
+        labels = (line.row.get(name) for name in ("client_label", "client_id"))
+        client = next((text for text in labels if isinstance(text, str)), "")
+        table.add(kind, number, span, line.data, line.connection or "?", client, api, is_silent=is_silent)
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number = table.numbers[row]
@@ -118,14 +120,6 @@ class LineFile:
 
     def close(self) -> None:
         self._file.close()
-
-
-def _client(line: CapturedFrame) -> str:
-    for name in ("client_label", "client_id"):
-        text: Any = line.row.get(name)
-        if isinstance(text, str):
-            return text
-    return ""
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:

@@ -6,7 +6,7 @@ selects the entry.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tagwire.explain.text import rows_of
@@ -125,19 +125,14 @@ class Listing(ABC):
 
 def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:
     """Yield an entry's bytes, in which secrets are zeroed, and the decompressed bytes of its compressed parts."""
-    yield _visible(entry.data, entry.explained.traces)
+    visible = bytearray(entry.data)
+    for trace in entry.explained.traces:
+        for start, end in hidden_ranges(trace):
+            visible[start:end] = bytes(end - start)
+    yield bytes(visible)
     for trace in entry.explained.traces:
         nodes = (node for part in trace.parts for node in part.walk())
         yield from (node.decompressed for node in nodes if node.decompressed is not None)
-
-
-def _visible(data: bytes, traces: Iterable[Trace]) -> bytes:
-    """Return the bytes with all sensitive values zeroed."""
-    shown = bytearray(data)
-    for trace in traces:
-        for start, end in hidden_ranges(trace):
-            shown[start:end] = bytes(end - start)
-    return bytes(shown)
 
 
 def hidden_ranges(trace: Trace) -> Iterator[tuple[int, int]]:

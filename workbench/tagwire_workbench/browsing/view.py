@@ -63,16 +63,11 @@ class View:
             return False
         end = monotonic() + _SLICE
         while self._tried < self.listing.count and monotonic() < end:
-            if self._matches(self._tried):
-                self._found.append(self._tried)
+            with suppress(TagwireError):  # raised if the entry's bytes can't be read, so it doesn't match
+                if all(test(self._tried) for test in self._tests):
+                    self._found.append(self._tried)
             self._tried += 1
         return True
-
-    def _matches(self, entry: int) -> bool:
-        try:
-            return all(test(entry) for test in self._tests)
-        except TagwireError:  # the entry's bytes can't be read, so it doesn't match
-            return False
 
 
 def _test(listing: Listing, term: Term) -> Test:

@@ -1,6 +1,7 @@
 """`tagwire import`: write the specs in release jars as canonical specs."""
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import click
@@ -43,13 +44,11 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
     from tagwire_workbench.archive.importer import import_release
 
     with progress_bar("import") as tell:
-        done = 0
+        done = count()
 
         def progress(source: Path) -> None:
-            nonlocal done
             if tell is not None:
-                tell(done, len(sources))
-            done += 1
+                tell(next(done), len(sources))
 
         report = import_release(sources, out, component=component, progress=progress)
     say(report, lines=True)

@@ -122,20 +122,14 @@ def _reject_unjudged(path: str, command: str) -> None:
     raise click.UsageError(f"{text}; use `tagwire validate` to check registers")
 
 
-def _with_positions(findings: "Sequence[Finding]") -> "Sequence[Finding]":
-    """Add lines and columns to the findings, and sort them by position."""
-    from tagwire_generator.reading.positions import placed
-
-    texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
-    order = {file: number for number, file in enumerate(dict.fromkeys(finding.file for finding in findings))}
-    return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
-
-
 def _print_findings(findings: "Sequence[Finding]", output_format: str, paths: str, excused: int = 0) -> None:
     """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
+    from tagwire_generator.reading.positions import placed
     from tagwire_workbench.designs.findings import as_row, text_of
 
-    findings = _with_positions(findings)
+    files = list(dict.fromkeys(finding.file for finding in findings))
+    found = placed(findings, {file: Path(file).read_text("utf-8") for file in files})
+    findings = sorted(found, key=lambda each: (files.index(each.file), each.line, each.column, each.rule))
     problems = [replace(finding, message=text_of(finding)) for finding in findings]
     if not print_for_programs(output_format, map(as_row, findings), problems):
         print_problems(problems, err=False)

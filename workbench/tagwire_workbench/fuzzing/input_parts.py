@@ -7,6 +7,7 @@ sections, sizes of tagged fields, and the size before a frame. If an input's cou
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.explain.nodes import Node
@@ -34,28 +35,26 @@ if TYPE_CHECKING:
 _SIZE: Final = 4
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class InputPart:
     """A part of an input, such as a field or an array: its trace node, its layout and its enclosing parts."""
 
-    __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
-
-    def __init__(self, kind: str, node: Node, begin: int, around: tuple[InputPart, ...]) -> None:
-        self.kind = kind
-        """One of fixed, sized, array, struct, section, entry, buffer, optional, raw, and message."""
-        self.node = node
-        self.begin = begin
-        """Start of the message or frame in the input, to which the node's offsets are relative."""
-        self.around = around
-        """The enclosing parts, outermost first."""
-        self.inner: list[InputPart] = []
-        self.type: Type | None = None
-        """The type of a field or an element, or None for other parts."""
-        self.item: Item | None = None
-        """The layout item of a field, or of a tagged field's entry, or None for other parts."""
-        self.struct: StructLayout | None = None
-        """The struct itself for a struct and its section; for other parts, the struct around the part."""
-        self.number = 0
-        """Index of the part among the inner parts of its enclosing part."""
+    kind: str
+    """One of fixed, sized, array, struct, section, entry, buffer, optional, raw, and message."""
+    node: Node
+    begin: int
+    """Start of the message or frame in the input, to which the node's offsets are relative."""
+    around: tuple[InputPart, ...]
+    """The enclosing parts, outermost first."""
+    struct: StructLayout | None
+    """The struct itself for a struct and its section; for other parts, the struct around the part."""
+    type: Type | None = None
+    """The type of a field or an element, or None for other parts."""
+    item: Item | None = None
+    """The layout item of a field, or of a tagged field's entry, or None for other parts."""
+    number: int = 0
+    """Index of the part among the inner parts of its enclosing part."""
+    inner: list[InputPart] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -133,13 +132,12 @@ def parts_of(read: FuzzInput) -> list[InputPart]:
     found = []
     for node, struct in zip(read.trace.parts, read.trace.structs, strict=False):
         if not struct.framing:
-            found.append(InputPart("message", node, read.begin, ()))
+            found.append(InputPart("message", node, read.begin, (), struct))
             _fill(found[-1], struct)
     return found
 
 
 def _fill(part: InputPart, struct: StructLayout) -> None:
-    part.struct = struct
     items = {item.name: item for item in struct.items}
     for node in part.node.parts():
         if node.layout_type is None:
@@ -153,6 +151,7 @@ def _add(around: InputPart, node: Node, type: Type, item: Item) -> None:
     part.type = type
     part.item = item
     if isinstance(type, Nested) and not part.is_null:
+        part.struct = type.struct
         _fill(part, type.struct)
     elif isinstance(type, Array):
         for element in node.parts():
@@ -160,9 +159,7 @@ def _add(around: InputPart, node: Node, type: Type, item: Item) -> None:
 
 
 def _inside(around: InputPart, kind: str, node: Node) -> InputPart:
-    part = InputPart(kind, node, around.begin, (*around.around, around))
-    part.struct = around.struct
-    part.number = len(around.inner)
+    part = InputPart(kind, node, around.begin, (*around.around, around), around.struct, number=len(around.inner))
     around.inner.append(part)
     return part
 
