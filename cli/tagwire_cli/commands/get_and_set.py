@@ -103,7 +103,7 @@ def get(args: Sequence[str], as_json: bool, is_capture: bool, where: str | None,
       tagwire get --frames response --requests sent.bin Metadata 'brokers[].host' < received.bin
       tagwire get --capture --file frames.jsonl.gz --where 'version=12-' MetadataResponse 'brokers[].host'
     """
-    given = _SelectionInput(**options | {"limits": limits_of(options["limits"])})
+    given = _SelectionInput(**options)._replace(limits=limits_of(options["limits"]))
     check_frame_options()
     registry = find_registry(given.package)
     given = given._replace(kind="capture") if is_capture else given
@@ -154,7 +154,7 @@ def set_(args: Sequence[str], **options: Any) -> None:
       tagwire set --frames request Metadata header.client_id=other < sent.bin > other.bin
       tagwire set FetchRequest 15 'cluster_id:=null' --hex < fetch.txt
     """
-    given = _SelectionInput(**options | {"limits": limits_of(options["limits"])})
+    given = _SelectionInput(**options)._replace(limits=limits_of(options["limits"]))
     check_frame_options()
     if not given.is_hex:
         reject_terminal()
