@@ -1,5 +1,6 @@
 """Open a path as a capture or a log, depending on its first bytes."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +31,8 @@ def open_listing(
     """
     if path.is_dir() or is_log:
         return _log(path, settings, follows=follows)
-    start = _start(path)
+    with closing(open_growing(path)) as opened:
+        start = opened.more()[:_START_SIZE]
     table = FrameTable(settings.registry)
     file: FrameFile
     if stream is not None:
@@ -50,14 +52,6 @@ def open_listing(
             f"{start[:8].hex(' ')}; for a stream of length-prefixed frames, give --frames request or response"
         )
     return FrameListing(file, table, settings)
-
-
-def _start(path: Path) -> bytes:
-    file = open_growing(path)
-    try:
-        return file.more()[:_START_SIZE]
-    finally:
-        file.close()
 
 
 def _is_batch(start: bytes) -> bool:

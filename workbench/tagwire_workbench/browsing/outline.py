@@ -83,7 +83,7 @@ def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine
     traces = entry.explained.traces
     hidden = [each for trace in traces for each in hidden_ranges(trace)]
     buffer = Buffer("bytes", entry.data, hidden)
-    items = [item for trace in traces for item in _items(trace, _buffer_of(trace, buffer), note)]
+    items = [item for trace in traces for item in _items(trace, buffer, note)]
     if not traces:
         if entry.explained.failure:
             items.append(OutlineLine("!", printable(entry.explained.failure), "", "error", buffer, 0, 0))
@@ -95,11 +95,8 @@ def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine
     return buffer, items
 
 
-def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
-
-
 def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[OutlineLine]:
+    buffer = buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
     for number, part in enumerate(trace.parts):
         title = part.type if part is not trace.root else title_of(trace).partition(":")[0]
         known = abouts(trace.structs[number].cls) if number < len(trace.structs) else {}
