@@ -110,7 +110,6 @@ def command(args: Sequence[str], **options: Any) -> None:
     """
     from tagwire_cli.explaining.input import is_unnamed
 
-    _reject_both(options)
     kind = _kind(options)
     is_detected = kind == "message" and options["kind"] is None and is_unnamed(args)
     settings = _settings("guess" if is_detected else kind, () if is_detected else args, options)
@@ -175,6 +174,12 @@ def _named(settings: "ExplainSettings", options: dict[str, Any]) -> "_Units":
 
 def _kind(options: dict[str, Any]) -> str:
     """Return the kind of input that the options select. Raises click.UsageError for options that exclude each other."""
+    if options["records"] is not None and options["no_records"]:
+        raise click.UsageError("give --records or --no-records, not both.")
+    if options["as_json"] and options["as_html"]:
+        raise click.UsageError("give --json or --html, not both.")
+    if options["is_hex"] and options["encoding"] not in (None, "hex"):
+        raise click.UsageError(f"give --hex or --input {options['encoding']}, not both.")
     kinds = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
         kinds.append("format")
@@ -187,15 +192,6 @@ def _kind(options: dict[str, Any]) -> str:
             f"--frames can't be used with --{kinds[0]}; use it with a message, --request, --response or --guess."
         )
     return kinds[0].removeprefix("frames ") if kinds else "message"
-
-
-def _reject_both(options: dict[str, Any]) -> None:
-    if options["records"] is not None and options["no_records"]:
-        raise click.UsageError("give --records or --no-records, not both.")
-    if options["as_json"] and options["as_html"]:
-        raise click.UsageError("give --json or --html, not both.")
-    if options["is_hex"] and options["encoding"] not in (None, "hex"):
-        raise click.UsageError(f"give --hex or --input {options['encoding']}, not both.")
 
 
 def _failures(units: "Sequence[Explained]") -> list[str]:

@@ -326,8 +326,12 @@ def _source_of_kind(
     if kind == "request":
         name, rest = _first(args, "MESSAGE")
         request = _request(registry, name)
-        versions = _requests(registry, request)
-        return lambda paths: _Selected(registry.select_request(request, *paths), versions, given), rest
+
+        def version_in(data: bytes) -> int | None:
+            cls, version = registry.request_class(data)
+            return version if cls is request else None
+
+        return lambda paths: _Selected(registry.select_request(request, *paths), version_in, given), rest
     if given.requests_file is None:
         response, version, rest = response_of(registry, args)
         return lambda paths: _Selected(registry.select_response(response, *paths), lambda _: version, given), rest
@@ -353,11 +357,3 @@ def _request(registry: "Registry", name: str) -> "type[Message]":
     if message.KIND != "request":
         raise click.BadParameter(f"{message.NAME} is {a_kind(message.KIND)}, not a request", param_hint="MESSAGE")
     return message
-
-
-def _requests(registry: "Registry", request: "type[Message]") -> Callable[[bytes], int | None]:
-    def version_of(data: bytes) -> int | None:
-        cls, version = registry.request_class(data)
-        return version if cls is request else None
-
-    return version_of

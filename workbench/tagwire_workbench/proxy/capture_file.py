@@ -197,7 +197,10 @@ class CaptureFile:
         """Send frames to the writing process, and wait until the process has ended."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
-        _widen(process.stdin.fileno())
+        with suppress(ImportError, AttributeError, OSError):  # raised if the pipe can't hold more than the usual 64 KB
+            import fcntl
+
+            fcntl.fcntl(process.stdin.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
         with suppress(OSError), process.stdin:  # raised if the process has ended early
             while frames := self._next():
                 self._write(frames)
@@ -264,11 +267,3 @@ class CaptureFile:
                 )
             return None
         return replace(frame, data=data)
-
-
-def _widen(pipe: int) -> None:
-    """Enlarge a pipe's buffer beyond the usual 64 KB if possible."""
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
