@@ -151,18 +151,15 @@ def _implied_default(use: _FieldInContext) -> _Found:
     field = use.field
     if not use.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
-    if field.type.primitive.family == "integer" and _names_something(field):
+    is_identity = field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
+    if field.type.primitive.family == "integer" and is_identity:
         since = use.versions.lowest
         text = f"{field.name} reads as 0 before version {since}, where it is absent; write a default, such as -1"
         yield use.finding("TL61", "name", text)
 
 
-def _names_something(field: FieldSpec) -> bool:
-    """Return whether a field contains IDs or positions, so that 0 can't mean "none"."""
-    return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
-
-
 _IDENTITIES: Final = frozenset({"id", "index", "epoch", "offset", "timestamp", "sequence", "partition", "leader"})
+"""The last words in the names of IDs and positions, for which 0 can't mean "none"."""
 
 
 def _null_and_absence(use: _FieldInContext) -> _Found:
