@@ -31,7 +31,9 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
       tagwire init pings --no-headers
     """
     from tagwire_generator.editing.new_project import HOOKS, SETTINGS, NewProjectError, new_project
-    from tagwire_generator.project.output import contents_of, write_all
+    from tagwire_generator.pipeline import generate
+    from tagwire_generator.project.output import contents_of, plan, write_all
+    from tagwire_generator.project.settings import load
 
     before = contents_of([folder / SETTINGS])
     try:
@@ -43,20 +45,13 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
     write_all(contents, dict.fromkeys(contents) | before)  # all other files are new
     for target, verb in verbs.items():
         say(f"{verb} {target}", err=True)
-    say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
+    [spec_set] = load(folder).sets
+    package = generate(spec_set, jobs=1)
+    plan(package.files, spec_set.directory).apply()
+    modules = sum(path.endswith(".py") for path in package.files)
+    say(f"wrote {folder / 'src' / name}: {count(modules, 'module')}", err=True)
     if project.hooks:
         say(f"{folder / HOOKS} already exists; add the hooks that you need:\n\n{project.hooks}", err=True, lines=True)
     where = "" if folder == Path() else f"cd {quote(str(folder))}; "
     tests = "pytest" if find_spec("pytest") else "python -m pip install pytest; pytest"
     say(f"next: run `{where}{tests}`, then edit message_specs and run `tagwire generate`", err=True)
-
-
-def _generate(folder: Path) -> int:
-    from tagwire_generator.pipeline import generate
-    from tagwire_generator.project.output import plan
-    from tagwire_generator.project.settings import load
-
-    [spec_set] = load(folder).sets
-    package = generate(spec_set, jobs=1)
-    plan(package.files, spec_set.directory).apply()
-    return sum(path.endswith(".py") for path in package.files)
