@@ -101,21 +101,22 @@ def lazy_names(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` functions for a package. `modules` lists the names that each module provides.
 
-    Type checkers do not see these names, so the package also imports them under `TYPE_CHECKING`.
+    If several modules list a name, it is taken from the first that has it. Type checkers do not see these names, so the
+    package also imports them under `TYPE_CHECKING`.
     """
-    module_of = {name: module for module, names in modules.items() for name in names}
     namespace = vars(sys.modules[package])
 
     def load(name: str) -> object:
-        module = module_of.get(name)
-        if module is None:
-            raise no_attribute(package, name)
-        found = import_module(module)
-        value = namespace[name] = found if module == f"{package}.{name}" else getattr(found, name)
-        return value
+        for module in (module for module, names in modules.items() if name in names):
+            found = import_module(module)
+            value = found if module == f"{package}.{name}" else getattr(found, name, None)
+            if value is not None:
+                namespace[name] = value
+                return value
+        raise no_attribute(package, name)
 
     def names() -> list[str]:
-        return sorted({*namespace, *module_of})
+        return sorted({*namespace, *(name for names in modules.values() for name in names)})
 
     return load, names
 
