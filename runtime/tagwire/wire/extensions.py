@@ -23,12 +23,13 @@ TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for 
 """The semantics of an int64, such as `timestamp_ms`."""
 
 
-class FixedBytesType(WireType):
+class FixedBytesType(BinaryType):
     """Bytes of a fixed size, without a length before them. JSON and defaults are in standard base64."""
 
     __slots__ = ()
     family = "fixed bytes"
-    annotation = "bytes"
+    length = ""
+    is_slice = False
     default: ClassVar[Any] = property(lambda self: bytes(self.width))
     text_form: ClassVar[Any] = property(lambda self: f"{self.width} bytes in standard base64")
     arrow_format: ClassVar[Any] = property(lambda self: f"w:{self.width}")
@@ -39,16 +40,13 @@ class FixedBytesType(WireType):
         return f"{self.width} bytes"
 
     def raw_of(self, value: Any) -> Any:
-        data = _BYTES.raw_of(value)
+        data = super().raw_of(value)
         if len(data) != self.width:
             raise Unfit(f"has {len(data)} bytes, but a {self.name} has {self.width}")
         return bytes(data)
 
-    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
-        return str(_BYTES.to_json(value))
-
     def from_json(self, value: Any) -> bytes:
-        data: bytes = _BYTES.from_json(value)
+        data = super().from_json(value)
         if len(data) != self.width:
             raise Unfit(f"expected {self.width} bytes", value)
         return data
@@ -58,9 +56,6 @@ class FixedBytesType(WireType):
 
     def holds(self, value: object) -> bool:
         return isinstance(value, bytes) and len(value) == self.width
-
-
-_BYTES: Final = BinaryType("bytes")
 
 
 class TimeType(IntegerType):
@@ -156,9 +151,6 @@ class DecimalType(BinaryType):
 
     def raw_of(self, value: Any) -> Any:
         return self.carrier.raw_of(value)
-
-    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
-        return str(_BYTES.to_json(value))
 
     def from_json(self, value: Any) -> bytes:
         data: bytes = self.carrier.from_json(value)
