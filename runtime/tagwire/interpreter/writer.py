@@ -75,10 +75,11 @@ class LayoutWriter(ValueWalk):
         around, self.scopes = self.scopes, (*self.scopes, {})
         section = struct.section
         if isinstance(section, OptionalBuffer):
-            self.optional_buffer(section, get, out)
+            self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
         self.items(struct, get, out)
         if isinstance(section, TaggedSection):
-            self.tagged_section(section, get, out)
+            self.unions(section, get)
+            self.entries(section, self.tagged_fields(section.fields, get, UVARINT_MAX), out)
         self.scopes = around
 
     def items(self, struct: StructLayout, get: Callable[[str], Any], out: Any) -> None:
@@ -282,13 +283,6 @@ class LayoutWriter(ValueWalk):
                 self.fail(
                     f"no alternative of the union {union.name} is set; set one of {', '.join(union.alternatives)}"
                 )
-
-    def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
-        self.unions(section, get)
-        self.entries(section, self.tagged_fields(section.fields, get, UVARINT_MAX), out)
-
-    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
-        self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
 
     def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
         """Write a tag section. `fields` contains a pair for each entry: its tag, and its encoded data."""

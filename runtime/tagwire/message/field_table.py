@@ -279,11 +279,10 @@ class _Expansion:
 
     def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
         """Return the unions that have at least one alternative in this version."""
-        alternatives: dict[str, list[str]] = {}
-        for row in cls.FIELDS:
-            if row.union and version in row.tagged:
-                alternatives.setdefault(row.union, []).append(row.name)
-        return tuple([Union(name, tuple(names)) for name, names in alternatives.items()])
+        tagged = {row.name for row in cls.FIELDS if version in row.tagged}
+        unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
+        found = [Union(union, tuple([name for name in names if name in tagged])) for union, names in unions]
+        return tuple([union for union in found if union.alternatives])
 
     def type(self, row: FieldRow, version: int, *, is_tagged: bool) -> Type:
         compact = self.flexible if row.flexible is None else version in row.flexible

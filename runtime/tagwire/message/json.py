@@ -256,19 +256,15 @@ class _Reader:
         A union may be empty if it has no alternatives in this version, or if there are unknown tags, because one of
         them may be a newer alternative.
         """
-        names: dict[str, list[FieldRow]] = {}
-        for row in cls.FIELDS:
-            if row.union:
-                names.setdefault(row.union, []).append(row)
-        for union, rows in names.items():
-            present = [row for row in rows if fields.get(row.name) is not None]
+        for union, names in cls._unions.items():  # pyright: ignore[reportPrivateUsage]
+            present = [name for name in names if fields.get(name) is not None]
             if len(present) > 1:
-                self.path.append(present[1].name)
+                self.path.append(present[1])
                 self.fail(
-                    f"is given together with {present[0].name}, but the union {union} can have only one alternative; "
+                    f"is given together with {present[0]}, but the union {union} can have only one alternative; "
                     "remove one of them"
                 )
-            known = [row.json_name for row in rows if version in row.tagged]
+            known = [row.json_name for row in cls.FIELDS if row.name in names and version in row.tagged]
             if known and not present and not tags:
                 self.fail(f"no alternative of the union {union} is given; give one of the keys {', '.join(known)}")
 
