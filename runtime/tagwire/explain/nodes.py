@@ -38,31 +38,32 @@ class Node:
         "type",
     )
 
-    def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
-        offset, length, kind, step, value, after = spans.numbers(row)
-        self._set_fields(spans, row, data, spans.kinds[kind], value, offset, length)
-        self.path = self._kind.path(around, step)
-        """The path, such as `topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
-        self.type = f"tag {step}" if self._kind.is_tag else self._kind.text
-        """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
-        self.complete = after != OPEN
-        """False if decoding failed inside the node, which then ends at the error."""
-        self._stop = len(spans) if after == OPEN else after
-
-    def _set_fields(
-        self, spans: Spans, row: int, data: bytes, kind: SpanKind, number: int, offset: int, length: int
+    def __init__(
+        self, spans: Spans, row: int, around: str, data: bytes, kind: SpanKind | None = None, *numbers: int
     ) -> None:
+        """Make the node of a row, or of an element of a fixed-width array, which has no row: of `kind` and `numbers`.
+
+        `around` is the path of the parent. `numbers` are the values that a row would have.
+        """
+        offset, length, number, step, value, after = numbers or spans.numbers(row)
+        self._kind = kind = kind or spans.kinds[number]
         self.spans = spans
         """The data of the whole trace, from which the nodes are built."""
         self._row = row
         self._data = data
-        self._kind = kind
-        self._number = number
+        self._number = value
         self._children: list[Node] | None = None
         self._value: Any = _NOT_READ
         self._begin = offset
         self.offset = offset + (spans.begin if data is spans.data else 0)
         self.length = length
+        self.path = kind.path(around, step)
+        """The path, such as `topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
+        self.type = f"tag {step}" if kind.is_tag else kind.text
+        """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
+        self.complete = after != OPEN
+        """False if decoding failed inside the node, which then ends at the error."""
+        self._stop = len(spans) if after == OPEN else after
 
     @property
     def value(self) -> Any:
@@ -123,16 +124,9 @@ class Node:
 
     def element(self, index: int) -> "Node":
         """Return an element of a fixed-width array."""
-        kind = self._kind.element
-        assert kind is not None
-        node = Node.__new__(Node)
-        begin = self._begin + self.length - (self._number - index) * self._kind.width
-        node._set_fields(self.spans, -1, self._data, kind, NULL, begin, self._kind.width)
-        node.path = f"{self.path}[{index}]"
-        node.type = kind.text
-        node.complete = True
-        node._stop = 0
-        return node
+        kind, width = self._kind.element, self._kind.width
+        begin = self._begin + self.length - (self._number - index) * width
+        return Node(self.spans, -1, self.path, self._data, kind, begin, width, 0, index, NULL, 0)
 
     @property
     def rows(self) -> range:
