@@ -224,30 +224,23 @@ def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
         raise error.with_traceback(None) from None  # omit the dataclass constructor from the traceback
 
 
+@dataclass(eq=False, repr=False)
 class AnswerRule:
     """The answers to certain requests of one API. Made by `MockPeer.on`."""
 
-    def __init__(
-        self,
-        request: type[Message],
-        response: type[Message],
-        versions: Versions,
-        *,
-        when: Callable[[Received], object] | None,
-        times: int | None,
-        enact: Callable[[AnswerRule], None],
-    ) -> None:
-        self.request = request
-        self.response = response
-        self.versions = versions
-        """The versions that the rule answers."""
-        self.times = times
-        """The maximum number of requests that the rule answers, or None for any number."""
-        self.requests: list[Received] = []
-        """The answered requests, in order."""
-        self._when = when
-        self._enact = enact
-        self._answers: Sequence[Any] = ()
+    request: type[Message]
+    response: type[Message]
+    versions: Versions
+    """The versions that the rule answers."""
+    _: KW_ONLY
+    when: Callable[[Received], object] | None
+    times: int | None
+    """The maximum number of requests that the rule answers, or None for any number."""
+    enact: Callable[[AnswerRule], None]
+    """Called with the rule when its answers are set."""
+    requests: list[Received] = field(default_factory=list["Received"], init=False)
+    """The answered requests, in order."""
+    _answers: Sequence[Any] = field(default=(), init=False)
 
     def reply(self, answer: AnswerTo = None, **faults: Any) -> AnswerRule:
         """Set the answer: a response, `Reply`, None (no answer), or a function that returns one of these for a request.
@@ -271,7 +264,7 @@ class AnswerRule:
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]
-        self._enact(self)
+        self.enact(self)
         return self
 
     def matches(self, request: Received) -> bool:
@@ -280,7 +273,7 @@ class AnswerRule:
             return False
         if self.times is not None and len(self.requests) >= self.times:
             return False
-        return self._when is None or bool(self._when(request))
+        return self.when is None or bool(self.when(request))
 
     def answer(self, request: Received) -> Reply:
         """Count a request and return its answer. Exceptions raised by an answer function aren't caught."""
