@@ -12,7 +12,6 @@ from uuid import UUID
 from tagwire.wire.scalars import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    Binary,
     UnreadableBytes,
     put_binary,
     put_compact_binary,
@@ -119,6 +118,26 @@ def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
         out += uuid_bytes(value)
 
 
+def _each(put: Callable[[bytearray, T], object]) -> Callable[[bytearray, Sequence[T]], None]:
+    """Return a function that appends each value with `put`. The number of values is not written."""
+
+    def put_many(out: bytearray, values: Sequence[T]) -> None:
+        for value in values:
+            put(out, value)
+
+    return put_many
+
+
+put_strings: Final = _each(put_string)
+"""Append strings, each after its int16 length. Their count is not written."""
+put_compact_strings: Final = _each(put_compact_string)
+"""Append strings, each after its compact length. Their count is not written."""
+put_binaries: Final = _each(put_binary)
+"""Append byte strings, each after its int32 length. Their count is not written."""
+put_compact_binaries: Final = _each(put_compact_binary)
+"""Append byte strings, each after its compact length. Their count is not written."""
+
+
 def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
     """Read `count` strings with int16 lengths at `pos`; return them and the position after them."""
     items = []
@@ -146,18 +165,6 @@ def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, .
     return tuple(items), pos
 
 
-def put_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings, each after its int16 length. Their count is not written."""
-    for value in values:
-        put_string(out, value)
-
-
-def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings, each after its compact length. Their count is not written."""
-    for value in values:
-        put_compact_string(out, value)
-
-
 def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
     """Read `count` byte strings with int32 lengths; return them (slices of `raw`) and the position after them."""
     items = []
@@ -180,18 +187,6 @@ def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[t
         items.append(raw[pos:end])
         pos = end
     return tuple(items), pos
-
-
-def put_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings, each after its int32 length. Their count is not written."""
-    for value in values:
-        put_binary(out, value)
-
-
-def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings, each after its compact length. Their count is not written."""
-    for value in values:
-        put_compact_binary(out, value)
 
 
 _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]

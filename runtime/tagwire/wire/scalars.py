@@ -152,14 +152,6 @@ def put_string(out: bytearray, value: str | None) -> None:
     out += data
 
 
-def put_nullable_string(out: bytearray, value: str | None) -> None:
-    """Append a string with its int16 length. None is written as the length -1."""
-    if value is None:
-        out += b"\xff\xff"
-    else:
-        put_string(out, value)
-
-
 def put_compact_string(out: bytearray, value: str | None) -> None:
     """Append a string: its compact length, then UTF-8."""
     if value is None:
@@ -173,14 +165,6 @@ def put_compact_string(out: bytearray, value: str | None) -> None:
     else:
         raise UnwritableValue
     out += data
-
-
-def put_nullable_compact_string(out: bytearray, value: str | None) -> None:
-    """Append a string with its compact length. None is written as the byte 0."""
-    if value is None:
-        out.append(0)
-    else:
-        put_compact_string(out, value)
 
 
 Binary = bytes | bytearray | memoryview
@@ -201,14 +185,6 @@ def put_binary(out: bytearray, value: Binary | None) -> None:
     out += data
 
 
-def put_nullable_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes with their int32 length. None is written as the length -1."""
-    if value is None:
-        out += b"\xff\xff\xff\xff"
-    else:
-        put_binary(out, value)
-
-
 def put_compact_binary(out: bytearray, value: Binary | None) -> None:
     """Append bytes with their compact length."""
     if value is None:
@@ -218,9 +194,23 @@ def put_compact_binary(out: bytearray, value: Binary | None) -> None:
     out += data
 
 
-def put_nullable_compact_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes with their compact length. None is written as the byte 0."""
-    if value is None:
-        out.append(0)
-    else:
-        put_compact_binary(out, value)
+def _nullable(put: Callable[[bytearray, T], object], null: bytes) -> Callable[[bytearray, T], None]:
+    """Return a function that appends a value with `put`, but None as the bytes `null`."""
+
+    def put_nullable(out: bytearray, value: T) -> None:
+        if value is None:
+            out += null
+        else:
+            put(out, value)
+
+    return put_nullable
+
+
+put_nullable_string: Final = _nullable(put_string, b"\xff\xff")
+"""Append a string with its int16 length. None is written as the length -1."""
+put_nullable_compact_string: Final = _nullable(put_compact_string, b"\0")
+"""Append a string with its compact length. None is written as the byte 0."""
+put_nullable_binary: Final = _nullable(put_binary, b"\xff\xff\xff\xff")
+"""Append bytes with their int32 length. None is written as the length -1."""
+put_nullable_compact_binary: Final = _nullable(put_compact_binary, b"\0")
+"""Append bytes with their compact length. None is written as the byte 0."""
