@@ -51,11 +51,9 @@ if TYPE_CHECKING:
     from tagwire.interpreter.schema import Field, Schema
     from tagwire.layout.structs import Layout
     from tagwire.limits import Limits
-    from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
-    from tagwire.message.base import Message
+    from tagwire.message import RUNTIME_LEVEL, Message, RuntimeLevelError, Struct, require_level
     from tagwire.message.engines import EngineError, engine
     from tagwire.message.losses import Loss
-    from tagwire.message.struct_class import Struct
     from tagwire.selection.paths import SelectionError
     from tagwire.selection.selection import DROP, Selection, select
     from tagwire.versions import Versions
@@ -144,10 +142,8 @@ _MODULES = {
     "tagwire.interpreter.schema": ("Field", "Schema"),
     "tagwire.layout.structs": ("Layout",),
     "tagwire.limits": ("Limits",),
-    "tagwire.message.base": ("Message",),
-    "tagwire.message.struct_class": ("Struct",),
     "tagwire.message.engines": ("EngineError", "engine"),
-    "tagwire.message": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
+    "tagwire.message": ("RUNTIME_LEVEL", "Message", "RuntimeLevelError", "Struct", "require_level"),
     "tagwire.message.losses": ("Loss",),
     "tagwire.selection.paths": ("SelectionError",),
     "tagwire.selection.selection": ("DROP", "Selection", "select"),
