@@ -318,28 +318,24 @@ def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")
-        return _parsed(number, row)
+        direction = row.get("dir")
+        if direction not in ("req", "resp", "close"):
+            raise ValueError("dir: expected 'req', 'resp' or 'close'")
+        key, version = _int16(row, "api_key"), _int16(row, "api_version")
+        return CapturedFrame(
+            number=number,
+            is_request=direction == "req",
+            data=b"" if direction == "close" else _data(row),
+            run=_optional_string(row.get("run")),
+            conn=_optional_string(row.get("conn")),
+            client=_optional_string(row.get("client_label")),
+            milliseconds=_milliseconds(row.get("timestamp")),
+            api=None if key is None or version is None else (key, version),
+            is_close=direction == "close",
+            row=row,
+        )
     except ValueError as error:
         raise CaptureError(f"{position} is not a captured frame: {error}") from None
-
-
-def _parsed(number: int, row: Mapping[str, Any]) -> CapturedFrame:
-    direction = row.get("dir")
-    if direction not in ("req", "resp", "close"):
-        raise ValueError("dir: expected 'req', 'resp' or 'close'")
-    key, version = _int16(row, "api_key"), _int16(row, "api_version")
-    return CapturedFrame(
-        number=number,
-        is_request=direction == "req",
-        data=b"" if direction == "close" else _data(row),
-        run=_optional_string(row.get("run")),
-        conn=_optional_string(row.get("conn")),
-        client=_optional_string(row.get("client_label")),
-        milliseconds=_milliseconds(row.get("timestamp")),
-        api=None if key is None or version is None else (key, version),
-        is_close=direction == "close",
-        row=row,
-    )
 
 
 def _data(row: Mapping[str, Any]) -> bytes:

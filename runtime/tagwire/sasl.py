@@ -47,12 +47,11 @@ class Login:
         Raises SaslError if the login fails, or if the peer does not prove that it knows the password.
         """
         try:
-            if self._has_begun:
-                return self._steps.send(bytes(received))
-            self._has_begun = True
-            return next(self._steps)
+            return self._steps.send(bytes(received)) if self._has_begun else next(self._steps)
         except StopIteration:
             return None
+        finally:
+            self._has_begun = True
 
     def __repr__(self) -> str:
         return f"<login with {self.mechanism}>"

@@ -136,12 +136,8 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
         stated = getattr(header, path, actual)  # some packages' header classes lack these fields
         if stated != actual:
-            raise EncodeError(
-                f"expected {what} {actual} as in the message, got {stated}",
-                message_name=message.NAME,
-                version=version,
-                path=f"header.{path}",
-            )
+            reason = f"expected {what} {actual} as in the message, got {stated}"
+            raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
 def completed_header(message: Message, version: int, cls: type[Message], header: Any, ids: dict[str, Any]) -> Message:

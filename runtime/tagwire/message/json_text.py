@@ -42,12 +42,8 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
 def is_lossless_style(style: str, layout: "Layout") -> bool:
     """Return whether the style is lossless. Raises EncodeError for an unknown style."""
     if style not in _STYLES:
-        raise EncodeError(
-            f"style: expected {' or '.join(map(repr, _STYLES))}, got {shown(style)}",
-            message_name=layout.name,
-            version=layout.version,
-            path="",
-        )
+        reason = f"style: expected {' or '.join(map(repr, _STYLES))}, got {shown(style)}"
+        raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
     return style == "lossless"
 
 

@@ -78,9 +78,8 @@ def encode_with(message: Message, version: int, *, on_loss: str = "drop") -> byt
     """Encode a message. If `on_loss` is "error", raise EncodeError for a value that the version would drop."""
     name = type(message).NAME
     if on_loss not in ("drop", "error"):
-        raise EncodeError(
-            f"on_loss: expected 'drop' or 'error', got {shown(on_loss)}", message_name=name, version=version, path=""
-        )
+        reason = f"on_loss: expected 'drop' or 'error', got {shown(on_loss)}"
+        raise EncodeError(reason, message_name=name, version=version, path="")
     data = message.encode(version)
     lost = losses(message, version) if on_loss == "error" else ()
     if lost:
@@ -107,12 +106,8 @@ def for_version(message: Message, version: int) -> Projection:
         projected = _without(projected, [part for part in _STEP.split(loss.path) if part])
     left = losses(projected, version) if lost else ()
     if left:
-        raise EncodeError(
-            "this version can represent neither the field's value nor its default",
-            message_name=type(message).NAME,
-            version=version,
-            path=left[0].path,
-        )
+        reason = "this version can represent neither the field's value nor its default"
+        raise EncodeError(reason, message_name=type(message).NAME, version=version, path=left[0].path)
     return Projection(projected, lost)
 
 
