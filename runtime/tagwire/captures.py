@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from tagwire.frames.pairing import Pairing
-from tagwire.frames.pcap import MAGIC, CaptureError, NetworkGap, network_frames
+from tagwire.frames.pcap import MAGIC, CaptureError, network_frames
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
@@ -270,9 +270,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
     Raises CaptureError if the capture is unreadable.
     """
     for number, each in enumerate(network_frames(stream, port, registry), 1):
-        data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
         position = (None, each.connection, None, each.time)
-        yield CapturedFrame(number, each.is_request, data, *position, gap=gap, unit="frame")
+        yield CapturedFrame(number, each.is_request, each.data, *position, gap=each.gap, unit="frame")
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:

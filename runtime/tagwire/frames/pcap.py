@@ -21,7 +21,7 @@ from tagwire.text_format import count
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["MAGIC", "CaptureError", "NetworkFrame", "NetworkGap", "network_frames", "tcp_segment", "tcp_segments"]
+__all__ = ["MAGIC", "CaptureError", "NetworkFrame", "network_frames", "tcp_segment", "tcp_segments"]
 
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
@@ -174,33 +174,29 @@ def _unreadable(error: Exception) -> CaptureError:
 
 
 class NetworkFrame(NamedTuple):
-    """A frame from a network capture. `data` does not include the four bytes of the frame's size."""
+    """A frame from a network capture, or a gap in one direction of a connection, which has no `data`."""
 
     connection: str
     """The addresses and ports of client and broker."""
     is_request: bool
     data: bytes
+    """The header and body of the frame, without the four bytes of its size."""
     time: float
-    """When the last segment of the frame was captured, in milliseconds since 1970."""
+    """When the frame's last segment was captured, or the latest segment in this direction when the gap was found.
 
+    In milliseconds since 1970.
+    """
+    lost: LostBytes | None = None
+    """The bytes that were lost in a gap, or None for a frame."""
 
-class NetworkGap(NamedTuple):
-    """Bytes in one direction of a connection that are missing from the capture, or aren't part of a complete frame."""
-
-    connection: str
-    is_request: bool
-    missing: int
-    """The number of bytes that are missing from the capture."""
-    skipped: int
-    """The number of captured bytes that don't belong to a complete frame."""
-    reason: str
-    time: float
-    """When the gap was found: the capture time of the latest segment in this direction, in milliseconds since 1970."""
-
-    def __str__(self) -> str:
+    @property
+    def gap(self) -> str:
+        """Describe the gap, or return "" for a frame."""
+        if self.lost is None:
+            return ""
         side = "requests" if self.is_request else "responses"
-        found = f"{count(self.missing, 'byte')} missing, " if self.missing else ""
-        return f"gap in the {side}: {found}{count(self.skipped, 'byte')} left out: {self.reason}"
+        found = f"{count(self.lost.missing, 'byte')} missing, " if self.lost.missing else ""
+        return f"gap in the {side}: {found}{count(self.lost.skipped, 'byte')} left out: {self.lost.reason}"
 
 
 class _Direction:
@@ -225,7 +221,7 @@ class _Direction:
         self._waiting_bytes = self._count = 0
         self._time = 0.0
 
-    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[NetworkFrame | NetworkGap]:
+    def segment(self, sequence: int, data: bytes, time: float) -> Iterator[NetworkFrame]:
         """Add a segment. Yield the frames that it completes, and the gaps before them."""
         if not data:
             return
@@ -242,17 +238,17 @@ class _Direction:
         while len(self._waiting) > _WAITING or self._waiting_bytes > _WAITING_BYTES:
             yield from self._jump()
 
-    def restart(self, start: int | None) -> Iterator[NetworkFrame | NetworkGap]:
+    def restart(self, start: int | None) -> Iterator[NetworkFrame]:
         """Yield the remaining frames and gaps, then begin a new connection that has the same headers."""
         yield from self.close()
         self._begin(start)
 
-    def close(self) -> Iterator[NetworkFrame | NetworkGap]:
+    def close(self) -> Iterator[NetworkFrame]:
         while self._waiting:
             yield from self._jump()
         yield from self._events(self._frames.close())
 
-    def _ready(self) -> Iterator[NetworkFrame | NetworkGap]:
+    def _ready(self) -> Iterator[NetworkFrame]:
         assert self._next is not None
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
@@ -263,19 +259,17 @@ class _Direction:
                 self._time = max(self._time, time)
                 yield from self._events(self._frames.feed(new))
 
-    def _jump(self) -> Iterator[NetworkFrame | NetworkGap]:
+    def _jump(self) -> Iterator[NetworkFrame]:
         assert self._next is not None
         first = self._waiting[0][0]
         yield from self._events(self._frames.miss(first - self._next))
         self._next = first
         yield from self._ready()
 
-    def _events(self, found: Iterator[bytes | LostBytes]) -> Iterator[NetworkFrame | NetworkGap]:
+    def _events(self, found: Iterator[bytes | LostBytes]) -> Iterator[NetworkFrame]:
         for each in found:
-            if isinstance(each, LostBytes):
-                yield NetworkGap(self._connection, self._is_request, *each, self._time)
-            else:
-                yield NetworkFrame(self._connection, self._is_request, each, self._time)
+            data, lost = (b"", each) if isinstance(each, LostBytes) else (each, None)
+            yield NetworkFrame(self._connection, self._is_request, data, self._time, lost)
 
 
 _Connection = dict[bool, _Direction]
@@ -293,17 +287,15 @@ def _connection(name: str, registry: "Registry | None", start: int | None) -> _C
     }
 
 
-def _closed(connection: _Connection) -> Iterator[NetworkFrame | NetworkGap]:
+def _closed(connection: _Connection) -> Iterator[NetworkFrame]:
     for side in connection.values():
         yield from side.close()
 
 
-def network_frames(
-    file: BinaryIO, port: int = 9092, registry: "Registry | None" = None
-) -> Iterator[NetworkFrame | NetworkGap]:
+def network_frames(file: BinaryIO, port: int = 9092, registry: "Registry | None" = None) -> Iterator[NetworkFrame]:
     """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is an open binary file.
 
-    Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
+    Bytes outside of frames are yielded as a gap. Frames after a gap may be yielded late, so sort by `time` if
     the order matters. After a gap, a request is recognized by its API key and version: the registry must have them or,
     without a registry, they must be small numbers. Raises MissingExtraError without the extra `pcap`. If the file can't
     be read, yields the frames before the error, then raises CaptureError.
@@ -323,7 +315,7 @@ def network_frames(
 
 def _frames_of(
     segment: TcpSegment, port: int, connections: dict[str, _Connection], registry: "Registry | None"
-) -> Iterator[NetworkFrame | NetworkGap]:
+) -> Iterator[NetworkFrame]:
     if port not in (segment.source_port, segment.target_port):
         return
     is_request, sequence = segment.target_port == port, segment.sequence

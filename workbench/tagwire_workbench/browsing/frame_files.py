@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from tagwire.captures import CaptureError, frame_of_line, unzipped
 from tagwire.errors import DecodeError, TagwireError
-from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
+from tagwire.frames.pcap import NetworkFrame, network_frames
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.explaining.input import InputFrame, input_frame
@@ -147,7 +147,7 @@ class NetworkFile:
         self.progress = 0.0
 
     def read(self, table: FrameTable) -> Iterator[bool]:
-        found: list[tuple[float, int, int, bool, NetworkFrame | NetworkGap]] = []
+        found: list[tuple[float, int, int, bool, NetworkFrame]] = []
         try:
             with self._path.open("rb") as file:
                 size = self._path.stat().st_size
@@ -162,8 +162,8 @@ class NetworkFile:
         self.progress = 1.0
         found.sort(key=lambda each: each[0])
         for number, (_, start, length, is_silent, each) in enumerate(found, 1):
-            if isinstance(each, NetworkGap):
-                self._gaps[table.add_damaged(number, start, length, each.connection)] = str(each)
+            if each.gap:
+                self._gaps[table.add_damaged(number, start, length, each.connection)] = each.gap
             else:
                 kind = REQUEST if each.is_request else RESPONSE
                 span = start, length
@@ -172,17 +172,13 @@ class NetworkFile:
                 yield True
         yield True
 
-    def _noted(
-        self, table: FrameTable, each: NetworkFrame | NetworkGap
-    ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
+    def _noted(self, table: FrameTable, each: NetworkFrame) -> tuple[float, int, int, bool, NetworkFrame]:
         """Store a frame's bytes in the temporary file. Return facts about the frame.
 
         These are (time, position in the file, size, whether it is a request without a response, the frame itself with
         only its first bytes).
         """
         start = self._spooled
-        if isinstance(each, NetworkGap):
-            return each.time, start, 0, False, each
         with self._lock:
             self._spool.seek(start)
             self._spool.write(each.data)
