@@ -3,9 +3,6 @@
 In these plans, `tw_field.slot` is the index of a column.
 """
 
-cdef enum:
-    DEEPEST_COLUMNS = 100  # maximum nesting depth of structs, because the C functions are recursive
-
 
 cdef class ColumnBuilder(PlanBuilder):
     """Builds the column plan for one version of a message."""
@@ -16,8 +13,8 @@ cdef class ColumnBuilder(PlanBuilder):
 
     def __cinit__(self, Shape shape, layout, column):
         depth = layout.root.depth
-        if depth > DEEPEST_COLUMNS:
-            raise NotNative(f"structs are nested {depth} levels deep; native columns support at most {DEEPEST_COLUMNS} levels")
+        if depth > DEEPEST:
+            raise NotNative(f"structs are nested {depth} levels deep; native columns support at most {DEEPEST} levels")
         self.shape = shape
         self.kept.append(shape)
         self.unused = {}

@@ -7,10 +7,6 @@ cdef extern from "engine/wire.h":
     void tw_put32(uint8_t *, uint32_t)
     void tw_put64(uint8_t *, uint64_t)
 
-cdef extern from "engine/crc32c.h":
-    uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
-    uint32_t tw_crc32c_extended(const tw_crc32c_tables *, uint32_t, const uint8_t *, int64_t)
-
 cdef enum:
     # Byte offsets in the header of a magic 2 batch. Source: Kafka's documentation of record batches.
     LENGTH_AT = 8
@@ -41,10 +37,6 @@ def crc32c(uint32_t value, data):
     return tw_crc32c_extended(&SHARED.crc32c, value, &view[0] if size else NULL, size)
 
 
-cdef extern from "engine/compat.h":
-    ctypedef PyObject *(*getiterfunc)(PyObject *)
-    object tw_iter_method(PyTypeObject *, PyMethodDef *, getiterfunc)
-
 cdef extern from "records/batch.h":
     ctypedef struct tw_batch:
         const uint8_t *p
@@ -56,14 +48,7 @@ cdef extern from "records/batch.h":
 
 cdef enum:
     # Indexes into two arrays: BATCH_NAMES (the attribute names of batch objects) and BATCH (their slots).
-    FORMAT = 0
-    BUF = 1
-    START = 2
-    END = 3
-    LIMITS = 4
-    BEGUN = 5
-    PLAN = 6
-    STRICT = 7
+    FORMAT, BUF, START, END, LIMITS, BEGUN, PLAN, STRICT
 
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
 cdef tuple HEADER_NAMES = (

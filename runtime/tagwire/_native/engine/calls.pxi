@@ -69,15 +69,6 @@ cdef class Codec:
         return found
 
 
-cdef extern from "Python.h":
-    ctypedef struct PyMethodDef:
-        const char *ml_name
-        void *ml_meth
-        int ml_flags
-        const char *ml_doc
-    int METH_FASTCALL, METH_KEYWORDS, METH_NOARGS, METH_O
-    object PyDescr_NewMethod(PyTypeObject *, PyMethodDef *)
-
 cdef str CODEC = "_codec"
 cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
 cdef dict DEFINED = {}  # maps names to the definitions of native methods, each a PyMethodDef in a Block

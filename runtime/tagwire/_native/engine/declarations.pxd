@@ -5,9 +5,32 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from engine.plan cimport *
 
+cdef extern from "Python.h":
+    PyObject *PyErr_Occurred()
+    void PyErr_Clear()
+    int PyErr_ExceptionMatches(object)
+    PyTypeObject *Py_TYPE(object)
+    bint PyType_IsSubtype(PyTypeObject *, PyTypeObject *)
+    Py_ssize_t Py_REFCNT(PyObject *)
+    char *PyByteArray_AsString(object) except NULL
+    bint PyBytes_CheckExact(PyObject *)
+    bint PyList_CheckExact(PyObject *)
+    Py_ssize_t PyList_Size(PyObject *) except -1
+    bint PyLong_CheckExact(PyObject *)
+    object PyUnicode_DecodeUTF8(const char *, Py_ssize_t, const char *)
+    ctypedef struct PyMethodDef:
+        const char *ml_name
+        void *ml_meth
+        int ml_flags
+        const char *ml_doc
+    int METH_FASTCALL, METH_KEYWORDS, METH_NOARGS, METH_O
+    object PyDescr_NewMethod(PyTypeObject *, PyMethodDef *)
+
 cdef extern from "engine/compat.h":
     int tw_pause_gc()
     void tw_resume_gc(int)
+    ctypedef PyObject *(*getiterfunc)(PyObject *)
+    object tw_iter_method(PyTypeObject *, PyMethodDef *, getiterfunc)
 
 cdef extern from "engine/defaults.h":
     PyObject *tw_lazy_value(PyObject *, Py_ssize_t, const tw_fresh *)
@@ -91,16 +114,3 @@ cdef extern from "engine/splice.h":
         PyObject *drop
         PyObject *appended
     int tw_splice_message(const tw_struct *, tw_splice *, bint)
-
-cdef extern from "Python.h":
-    PyObject *PyErr_Occurred()
-    void PyErr_Clear()
-    int PyErr_ExceptionMatches(object)
-    PyTypeObject *Py_TYPE(object)
-    bint PyType_IsSubtype(PyTypeObject *, PyTypeObject *)
-    Py_ssize_t Py_REFCNT(PyObject *)
-    char *PyByteArray_AsString(object) except NULL
-    bint PyBytes_CheckExact(PyObject *)
-    bint PyList_CheckExact(PyObject *)
-    Py_ssize_t PyList_Size(PyObject *) except -1
-    bint PyLong_CheckExact(PyObject *)

@@ -200,12 +200,7 @@ cdef object plain_pairs(object headers):
 
 cdef enum:
     # Indexes into two arrays: BUILDER_NAMES (the attribute names of a batch builder) and BUILDER (their slots).
-    GATHERED = 0
-    QUICK = 1
-    RECORDS = 2
-    BASE_OFFSET = 3
-    LAST_OFFSET = 4
-    FIRST_NUMBER = 5
+    GATHERED, QUICK, RECORDS, BASE_OFFSET, LAST_OFFSET, FIRST_NUMBER
     FIRST_FLAG = 9
     FIRST_USUAL = 11
     BASE_TIME = 11

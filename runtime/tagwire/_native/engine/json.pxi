@@ -49,9 +49,6 @@ cdef extern from "engine/json_read.h":
         const tw_reader *r
     PyObject *tw_json_read_all(tw_json_reader *, const tw_json_struct *)
 
-cdef extern from "Python.h":
-    object PyUnicode_DecodeUTF8(const char *, Py_ssize_t, const char *)
-
 cdef enum:
     WIDEST_INDENT = 64
 

@@ -1,5 +1,8 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
+cdef enum:
+    DEEPEST = 100  # the maximum nesting depth of structs; each level uses space on the C stack
+
 # Maps the family and width of a wire type to its unsigned and signed tw_kind.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),

@@ -34,6 +34,8 @@ cdef extern from "engine/crc32c.h":
     uint32_t TW_CRC32_POLYNOMIAL
     void tw_crc_prepare(tw_crc32c_tables *, uint32_t)
     void tw_crc32c_prepare(tw_crc32c_tables *)
+    uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
+    uint32_t tw_crc32c_extended(const tw_crc32c_tables *, uint32_t, const uint8_t *, int64_t)
 
 cdef extern from "engine/plan.h":
     int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64

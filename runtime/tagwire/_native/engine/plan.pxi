@@ -3,8 +3,6 @@
 This module raises `NotNative` for layouts and classes that could make the loops unsafe.
 """
 
-cdef enum:
-    DEEPEST = 100  # the maximum nesting depth of structs; each level uses space on the C stack
 
 @final
 @no_gc_clear

@@ -8,9 +8,6 @@ cdef enum:
     STACK = 1024  # size of the output buffer on the C stack
     SLACK = 64  # bytes to allocate beyond the expected size, because C requests more room than it needs
 
-cdef extern from "Python.h":
-    object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
-
 cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 
 
