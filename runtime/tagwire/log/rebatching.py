@@ -65,7 +65,7 @@ def rebatched(batches: Iterable[LogBatch], size: BatchSize, to: Format | None = 
             group = None
             yield Piece(batch, batch.size, 1, batch)
             continue
-        key = batch.format, batch.codec, _settings(batch) | {"base_sequence": -1}
+        key = _key(batch)
         if group and not (group.takes(batch, key) and group.take(source)):
             yield group.piece()
             group = None
@@ -214,6 +214,23 @@ def _settings(batch: RecordBatch) -> dict[str, Any]:
         "attribute_bits": batch.unnamed_attributes,
         "wrapper_key": batch.wrapper_key,
     }
+
+
+def _key(batch: RecordBatch) -> Key:
+    is_appended = batch.timestamp_type == "append"
+    return (
+        batch.format,
+        batch.codec,
+        batch.partition_leader_epoch,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.is_transactional,
+        batch.delete_horizon_ms,
+        batch.max_timestamp if is_appended else None,
+        is_appended,
+        batch.unnamed_attributes,
+        batch.wrapper_key,
+    )
 
 
 def _later(sequence: int, by: int) -> int:
