@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 
@@ -75,7 +75,11 @@ def shown_value(value: object) -> object:
     return printable(value, keep="\n\t") if type(value) is str else value
 
 
-def is_coloured(stream: TextIO | None) -> bool:
+class _Stream(Protocol):
+    def isatty(self) -> bool: ...
+
+
+def is_coloured(stream: _Stream | None) -> bool:
     """Return whether to color a stream.
 
     The option --color decides. Without it, NO_COLOR or FORCE_COLOR decides. Without these, only terminals are colored.
@@ -87,7 +91,7 @@ def is_coloured(stream: TextIO | None) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (is_terminal(stream) and os.environ.get("TERM") != "dumb")
 
 
-def is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: _Stream | None) -> bool:
     """Return whether a stream is a terminal. `sys.stdout` is None if it was closed before Python started."""
     return stream is not None and stream.isatty()
 

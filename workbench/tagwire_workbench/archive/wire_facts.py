@@ -19,6 +19,7 @@ from tagwire.layout import (
     INT32,
     Array,
     Item,
+    Layout,
     LengthCode,
     Nested,
     OptionalBuffer,
@@ -51,10 +52,7 @@ def _message(text: str) -> MessageSpec:
 
 
 def wire_forms(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
-    """Describe the wire format of each version as a string, optionally with field names.
-
-    The spec must be in normal form.
-    """
+    """Describe the wire format of each version as a string. The spec must be in normal form."""
     return _wire_forms(canonical_text(spec), names)
 
 
@@ -62,7 +60,7 @@ def wire_forms(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
 def _wire_forms(text: str, names: bool) -> dict[int, str]:
     message = _message(text)
     cls = message_class(message)
-    return {version: _members(layout_of(cls, version).root, names=names) for version in message.valid_versions}
+    return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}
 
 
 def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
@@ -72,6 +70,11 @@ def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
     """
     names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
     return tuple((name, "") for name in sorted(names))
+
+
+def wire_text(layout: Layout, *, names: bool = False) -> str:
+    """Return the string that describes a layout's wire format, optionally with field names."""
+    return _members(layout.root, names=names)
 
 
 def digest_of(text: str) -> str:
