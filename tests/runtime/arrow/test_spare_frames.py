@@ -217,8 +217,9 @@ def test_only_transient_arrays_keep_unused_memory(tmp_path: Path, monkeypatch: p
         columns = column_stream.Pass(
             root_column("record", None, format_set(AUTO)), column_stream.ReadOptions(transient=transient)
         )
-        assert [len(pa.array(rows)) for rows in columns.arrays([(large, None, True)])] > [ROWS - 1]
-        [rows] = map(pa.array, columns.arrays([(small, None, True)]))
+        arrays = columns.with_rest(columns.full_arrays([(large, None, True)]))
+        assert [len(pa.array(rows)) for rows in arrays] > [ROWS - 1]
+        [rows] = map(pa.array, columns.with_rest(columns.full_arrays([(small, None, True)])))
         assert rows.field("value").to_pylist() == [b"v"]
         del columns
         gc.collect()
