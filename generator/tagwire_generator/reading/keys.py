@@ -121,14 +121,17 @@ def strings(node: JsonNode) -> tuple[str, ...]:
     return tuple(text(item) for item in items(node))
 
 
-def read_object(node: JsonNode, keys: Mapping[str, Convert], make: Callable[..., T]) -> T:
-    """Call `make` with the values of an object's keys. Each of the keys has its converter, and may be absent."""
-    assert isinstance(node, Object), "the schema has rejected anything else"
-    given = ((key, convert, node.get(key)) for key, convert in keys.items())
-    return make(**{snake_case(key): convert(value) for key, convert, value in given if value is not None})
-
-
-_TEXTS: Final = ("entityType", "lengthForm", "messageType", "name", "registerName", "structName", "text", "word")
+_TEXTS: Final = (
+    "entityType",
+    "keysType",
+    "lengthForm",
+    "messageType",
+    "name",
+    "registerName",
+    "structName",
+    "text",
+    "word",
+)
 _BY_KIND: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(_TEXTS, text),
     "flag": boolean,
@@ -138,6 +141,18 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "texts": strings,
     "whole": whole_number,
 }
+_NOT_IN_MODEL: Final = ("$schema", "type")
+"""The keys of a register that are not attributes of the model."""
+
+
+def read_object(
+    node: JsonNode, kind_of_object: str, make: Callable[..., T], own: Mapping[str, Convert] | None = None
+) -> T:
+    """Call `make` with the values of the keys that an object has. `own` has special converters for some keys."""
+    assert isinstance(node, Object), "the schema has rejected anything else"
+    kinds = ((key, kind) for key, kind in key_kinds(kind_of_object).items() if key not in _NOT_IN_MODEL)
+    given = ((key, (own or {}).get(key) or _BY_KIND[kind], node.get(key)) for key, kind in kinds)
+    return make(**{snake_case(key): convert(value) for key, convert, value in given if value is not None})
 
 
 def keys_of(

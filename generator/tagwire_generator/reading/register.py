@@ -9,29 +9,15 @@ from tagwire_generator.problems import InvalidSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData, may_be_register
 from tagwire_generator.reading.context import Reading
-from tagwire_generator.reading.keys import BadValue, Convert, boolean, items, read_object, strings, tag_number, text
+from tagwire_generator.reading.keys import BadValue, Convert, items, read_object
 from tagwire_generator.syntax.parse import Object, parse
 from tagwire_generator.syntax.spec_schema import spec_type
 
-_RANGE_KEYS: Final[Mapping[str, Convert]] = {
-    "name": text,
-    "first": tag_number,
-    "last": tag_number,
-    "reserved": boolean,
+_LISTS: Final[Mapping[str, Convert]] = {
+    "ranges": lambda node: tuple(read_object(item, "keyRange", KeyRangeSpec) for item in items(node)),
+    "entries": lambda node: tuple(read_object(item, "entry", RegisterEntry) for item in items(node)),
 }
-_ENTRY_KEYS: Final[Mapping[str, Convert]] = {
-    **dict.fromkeys(("name", "constant", "range", "description", "by", "url", "notes", "codec", "deprecated"), text),
-    "key": tag_number,
-    "retriable": boolean,
-}
-_KEYS: Final[Mapping[str, Convert]] = {
-    **dict.fromkeys(("name", "keys", "suffix", "about"), text),
-    "closed": boolean,
-    "names": strings,
-    "ranges": lambda node: tuple(read_object(item, _RANGE_KEYS, KeyRangeSpec) for item in items(node)),
-    "entries": lambda node: tuple(read_object(item, _ENTRY_KEYS, RegisterEntry) for item in items(node)),
-}
-"""The keys of a register, each with its converter."""
+"""Converters of the keys whose values are lists of objects."""
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
@@ -40,7 +26,7 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
         return None  # a tree that violates the schema can't be read
     try:
         positions = tuple((item.line, item.column) for item in items(root.get("names")))
-        return read_object(root, _KEYS, partial(RegisterSpec, file=file, positions=positions))
+        return read_object(root, "register", partial(RegisterSpec, file=file, positions=positions), _LISTS)
     except BadValue as bad:
         reading.report(bad.rule, bad.node, bad.message)
     except InvalidSpec as invalid:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
@@ -61,6 +61,15 @@ class ReadResult:
         return any(problem.severity == "error" for problem in self.problems)
 
 
+class _Known(TypedDict, total=False):
+    """The arguments that all readers of specs pass on to `read_spec`, which describes them."""
+
+    component: str
+    options: SpecOptions
+    registers: Registers | None
+    shared: SharedStructs | None
+
+
 def read_spec(
     text: str,
     *,
@@ -92,15 +101,7 @@ def _sorted(reading: Reading) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def read_file(
-    path: str | PathLike[str],
-    *,
-    file: str | None = None,
-    component: str = "",
-    options: SpecOptions = _DEFAULT_OPTIONS,
-    registers: Registers | None = None,
-    shared: SharedStructs | None = NO_SHARED_STRUCTS,
-) -> ReadResult:
+def read_file(path: str | PathLike[str], *, file: str | None = None, **known: Unpack[_Known]) -> ReadResult:
     """Read a spec from a file. `file` is the file's name in error messages, by default the path.
 
     Never raises an error. If the file can't be read, the result contains a problem in line 1.
@@ -111,18 +112,10 @@ def read_file(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return _unreadable(CheckedText(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
-    return read_data(data, file=name, component=component, options=options, registers=registers, shared=shared)
+    return read_data(data, file=name, **known)
 
 
-def read_data(
-    data: bytes,
-    *,
-    file: str = "<spec>",
-    component: str = "",
-    options: SpecOptions = _DEFAULT_OPTIONS,
-    registers: Registers | None = None,
-    shared: SharedStructs | None = NO_SHARED_STRUCTS,
-) -> ReadResult:
+def read_data(data: bytes, *, file: str = "<spec>", **known: Unpack[_Known]) -> ReadResult:
     """Read a spec from the bytes of its file. Never raises an error: invalid UTF-8 is reported as a problem."""
     try:
         text = data.decode("utf-8")
@@ -134,22 +127,15 @@ def read_data(
             f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
         )
         return _unreadable(source, "TW102", line, column, message)
-    return read_spec(text, file=file, component=component, options=options, registers=registers, shared=shared)
+    return read_spec(text, file=file, **known)
 
 
-def load(
-    path: str | PathLike[str],
-    *,
-    file: str | None = None,
-    component: str = "",
-    options: SpecOptions = _DEFAULT_OPTIONS,
-    shared: SharedStructs = NO_SHARED_STRUCTS,
-) -> MessageSpec:
+def load(path: str | PathLike[str], *, file: str | None = None, **known: Unpack[_Known]) -> MessageSpec:
     """Return the message in a spec file.
 
     If there are errors, raises a SpecError that lists all errors and warnings. Also raises SpecError for a register.
     """
-    result = read_file(path, file=file, component=component, options=options, shared=shared)
+    result = read_file(path, file=file, **known)
     if result.register is not None:
         raise SpecError(
             f"{result.register.file}: this spec defines a register; expected a message or a record format",
@@ -174,9 +160,6 @@ def _valid_range(node: JsonNode) -> Versions | None:
     return versions
 
 
-_FALLBACK_KEYS: Final = {"version": whole_number, "errorCode": whole_number}
-_CLAIM_KEYS: Final[Mapping[str, Convert]] = {"field": text, "value": whole_number, "bytes": whole_number, "text": text}
-
 MESSAGE_KEYS: Final = keys_of(
     "message",
     [MessageSpec],
@@ -184,7 +167,7 @@ MESSAGE_KEYS: Final = keys_of(
         "dialect": text,
         "validVersions": _valid_range,
         "headerVersions": lambda node: by_version(node, whole_number),
-        "fallback": lambda node: read_object(node, _FALLBACK_KEYS, Fallback),
+        "fallback": lambda node: read_object(node, "fallback", Fallback),
     },
     {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
@@ -193,7 +176,7 @@ MESSAGE_KEYS: Final = keys_of(
 FORMAT_KEYS: Final[Mapping[str, Convert]] = {
     "format": text,
     "discriminator": text,
-    "claims": lambda node: tuple(read_object(item, _CLAIM_KEYS, Claim) for item in items(node)),
+    "claims": lambda node: tuple(read_object(item, "claim", Claim) for item in items(node)),
 }
 """Converters for the keys that only record formats have. Record formats also have the keys name, type and about."""
 

@@ -29,16 +29,15 @@ from tagwire_generator.reading.keys import (
     tag_number,
     text,
     version_range,
-    whole_number,
 )
 from tagwire_generator.syntax.parse import JsonNode, Object
 
-_BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
+_BIT_RANGE: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
 
 
 def _bits(node: JsonNode) -> tuple[int, int]:
     """Return the first and the last bit of a group, which is written as 4 or 0-2."""
-    found = _BITS.fullmatch(text(node).strip())
+    found = _BIT_RANGE.fullmatch(text(node).strip())
     if found is None:
         message = (
             f"{text(node)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
@@ -47,7 +46,7 @@ def _bits(node: JsonNode) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-_BITS_KEYS: Final[Mapping[str, Convert]] = {"name": text, "bits": _bits, "values": strings, "about": text}
+_BITS: Final[Mapping[str, Convert]] = {"bits": _bits, "values": strings}
 
 
 def _group(*, name: str, bits: tuple[int, int], values: tuple[str, ...] = (), about: str = "") -> BitsSpec:
@@ -62,8 +61,8 @@ def _when(*, field: str, equals: int = 1) -> When:
 _OWN: Final[Mapping[str, Convert]] = {
     "type": lambda node: FieldType.parse(text(node)),
     "recordFormats": lambda node: by_version(node, text),
-    "bits": lambda node: tuple(read_object(item, _BITS_KEYS, _group) for item in items(node)),
-    "when": lambda node: read_object(node, {"field": text, "equals": whole_number}, _when),
+    "bits": lambda node: tuple(read_object(item, "bits", _group, _BITS) for item in items(node)),
+    "when": lambda node: read_object(node, "when", _when),
 }
 """Converters of the keys whose kind of value in the schema does not determine the converter."""
 

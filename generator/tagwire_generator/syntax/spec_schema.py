@@ -75,9 +75,11 @@ def schema() -> dict[str, Any]:
 def key_kinds(definition: str) -> Mapping[str, str]:
     """Return the keys of an object in canonical order, each with the kind of its value.
 
-    `definition` and the kinds are names of definitions (`$defs`) in the schema.
+    `definition` and the kinds are names of definitions (`$defs`) in the schema. A value that the schema defines at its
+    key has the kind "text".
     """
-    return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][definition]["properties"].items()}
+    properties: dict[str, dict[str, Any]] = schema()["$defs"][definition]["properties"]
+    return {key: value.get("$ref", "text").rpartition("/")[2] for key, value in properties.items()}
 
 
 @functools.lru_cache(maxsize=1)
