@@ -7,7 +7,7 @@ or a type that only tagwire has.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from tagwire_generator.model.field_type import FieldType
@@ -39,9 +39,6 @@ class Inexpressible:
     line: int
     column: int
 
-    def as_dict(self) -> dict[str, str | int]:
-        return {"what": self.what, "file": self.file, "line": self.line, "column": self.column}
-
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -71,8 +68,8 @@ class Exported:
         return {
             "file": self.file,
             "status": self.status,
-            "lost": [each.as_dict() for each in self.lost],
-            "stops": [each.as_dict() for each in self.stops],
+            "lost": [asdict(each) for each in self.lost],
+            "stops": [asdict(each) for each in self.stops],
         }
 
 

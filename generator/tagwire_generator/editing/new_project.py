@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
-
 import tagwire
 from tagwire.errors import TagwireError
 from tagwire_generator.project import resources
-from tagwire_generator.project.settings import SettingsError, package_error
+from tagwire_generator.project.settings import SettingsError, package_error, settings_error
+from tagwire_generator.views.render import environment
 
 HOOKS: Final = ".pre-commit-config.yaml"
 SETTINGS: Final = "pyproject.toml"
@@ -103,10 +102,8 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
     tool = document.get("tool", {})
     tool = tool if isinstance(tool, dict) else {}
     if "tagwire" in tool:
-        raise SettingsError(
-            f"{file}: [tool.tagwire] already exists; add the keys `specs`, `package` and `output` to it by hand",
-            file=str(file),
-        )
+        text = "[tool.tagwire] already exists; add the keys `specs`, `package` and `output` to it by hand"
+        raise settings_error(file, text)
     has = {"project": "project" in document or "build-system" in document, "mypy": "mypy" in tool}
     has["pytest"] = "pytest" in tool
     return tuple(section for section, there in has.items() if not there)
@@ -142,11 +139,6 @@ def _toml(file: Path, text: str) -> dict[str, Any]:
 
 
 def _render(template: str, view: _View) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resources.folder("templates") / "project"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # safe, because the only external value is the package name, which was checked
-    )
-    return environment.get_template(f"{template}.jinja").render(view=view)
+    templates = environment(resources.folder("templates") / "project")
+    text: str = templates.get_template(f"{template}.jinja").render(view=view)
+    return text

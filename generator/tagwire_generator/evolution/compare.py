@@ -7,7 +7,7 @@ Fields that take no bytes (structs without fields) can be added, removed and mov
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tagwire.layout import (
     DEFAULT_STRUCT,
@@ -48,24 +48,15 @@ class Difference:
     """The spec key that causes the difference."""
 
 
-@dataclass(slots=True)
-class Comparison:
-    """All differences between two layouts, and the structs that were compared."""
-
-    differences: list[Difference] = field(default_factory=list)
-    structs: list[tuple[Steps, str, str]] = field(default_factory=list)
-    """The structs that were compared: path, old name and new name."""
-
-
-def compare_layouts(old: Layout, new: Layout) -> Comparison:
+def compare_layouts(old: Layout, new: Layout) -> "Comparison":
     """Compare the old and new layouts of a version. Return the differences, in the order of the new layout's fields."""
-    walk = _Walk()
+    walk = Comparison()
     before, now = _encoding(old.root), _encoding(new.root)
     if before != now:
         walk.lengths_count = False
         walk.add("TW901", (), f"the version was {before} and is now {now}", "flexibleVersions")
     walk.struct((), old.root, new.root, is_default=False)
-    return walk.comparison
+    return walk
 
 
 def wrapped(type: Type) -> Item | None:
@@ -119,18 +110,20 @@ def _type_name(type: Type) -> str:
     return str(type)
 
 
-class _Walk:
-    """Compares two layouts recursively, and collects the differences in `comparison`."""
+class Comparison:
+    """Compares two layouts recursively, and collects all differences, and the structs that were compared."""
 
     def __init__(self) -> None:
-        self.comparison = Comparison()
+        self.differences: list[Difference] = []
+        self.structs: list[tuple[Steps, str, str]] = []
+        """The structs that were compared: path, old name and new name."""
         self.lengths_count = True
         """Whether to report each changed length encoding. False if the encoding of the whole version changed,
         because that is reported once for the version.
         """
 
     def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
-        self.comparison.differences.append(Difference(rule, steps, text, key))
+        self.differences.append(Difference(rule, steps, text, key))
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
         """Compare two structs.
@@ -138,7 +131,7 @@ class _Walk:
         `is_default` means that the struct is the default of a tagged field. A tagged field that has its default is not
         written, so a changed default inside the struct changes the encoded bytes.
         """
-        self.comparison.structs.append((steps, old.name, new.name))
+        self.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
         members = matched(old, new)
@@ -275,12 +268,12 @@ class _Walk:
         if (before is None) == (now is None):
             self.retyped("TW903", here)
             return False
-        inner = _Walk()
+        inner = Comparison()
         inner.type(here, before.type if before else old, now.type if now else new, is_default=False)
-        found = inner.comparison.differences
+        found = inner.differences
         breaks = any(CHANGE_RULES[each.rule].severity == "wire" for each in found)
         self.retyped("TW903" if breaks else "TW945", here)
-        self.comparison.differences += [] if breaks else found
+        self.differences += [] if breaks else found
         return False
 
     def retyped(self, rule: str, here: Steps) -> None:

@@ -162,11 +162,11 @@ class Settings:
         """Return all spec sets, for commands called without arguments. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(is_folder(spec_set.specs) for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {SETTINGS_FILE}, and no folder {_DEFAULT_SET['specs']}"
-            raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
+            raise settings_error(self.root, f"no project found: {text}; `tagwire init` creates one")
         for number, spec_set in enumerate(self.sets, 1):
             if not is_folder(spec_set.specs):
                 text = f"`specs` is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
-                raise _error(self.root / SETTINGS_FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
+                raise settings_error(self.root / SETTINGS_FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
         return self.sets
 
     def exemptions_for(self, prefix: Literal["TW", "TL"]) -> "tuple[Exemption, ...]":
@@ -215,23 +215,23 @@ def _section(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise _error(file, f"the file can't be read: {error.strerror}") from error
+        raise settings_error(file, f"the file can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise _error(
+        raise settings_error(
             file, f"byte {error.start} of the file, 0x{byte:02x}, is not valid UTF-8; save the file as UTF-8"
         ) from error
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _error(file, f"the file is not valid TOML: {error}") from error
+        raise settings_error(file, f"the file is not valid TOML: {error}") from error
     tool = document.get("tool", {})
     return _table(file, tool.get("tagwire", {}) if isinstance(tool, dict) else tool, "tool.tagwire")
 
 
 def _table(file: Path, value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _error(file, f"{name} is not a table; write [{name}]")
+        raise settings_error(file, f"{name} is not a table; write [{name}]")
     return value
 
 
@@ -239,7 +239,9 @@ def _tables(file: Path, section: Mapping[str, Any], key: str, default: list[Any]
     rows = section.get(key, default)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         name = f"tool.tagwire.{key}"
-        raise _error(file, f"{name} is not a list of tables; write [[{name}]] above each {key.removesuffix('s')}")
+        raise settings_error(
+            file, f"{name} is not a list of tables; write [[{name}]] above each {key.removesuffix('s')}"
+        )
     return rows
 
 
@@ -249,7 +251,7 @@ def _located(file: Path, where: str) -> Generator[None]:
     try:
         yield
     except TagwireError as error:
-        raise _error(file, f"{where}: {error}") from error
+        raise settings_error(file, f"{where}: {error}") from error
 
 
 def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[str, Any]) -> SpecSet:
@@ -258,7 +260,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
     formatter = section.get("formatter", FORMATTERS[0])
     if formatter not in FORMATTERS:
         known = ", ".join(FORMATTERS)
-        raise _error(file, f"[tool.tagwire]: `formatter` is {shown(formatter)}; it must be one of {known}")
+        raise settings_error(file, f"[tool.tagwire]: `formatter` is {shown(formatter)}; it must be one of {known}")
     root = file.parent
     with _located(file, where):
         return SpecSet(
@@ -342,7 +344,7 @@ def _reject_unknown(file: Path, where: str, table: Mapping[str, Any], known: tup
     for key in table:
         if key not in known:
             hint = suggestion(key, known, f"the keys are {', '.join(known)}")
-            raise _error(file, f"{where} has an unknown key {key!r}; {hint}")
+            raise settings_error(file, f"{where} has an unknown key {key!r}; {hint}")
 
 
 def _reject_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
@@ -351,11 +353,12 @@ def _reject_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
     for number, (one, folder) in enumerate(folders):
         for other, around in folders[:number]:
             if folder.is_relative_to(around) or around.is_relative_to(folder):
-                raise _error(
+                raise settings_error(
                     file,
                     f"the folders of the packages {other!r} and {one!r} overlap; give each spec set its own folder",
                 )
 
 
-def _error(file: Path, message: str) -> SettingsError:
+def settings_error(file: Path, message: str) -> SettingsError:
+    """Return an error that begins with the name of a file."""
     return SettingsError(f"{file}: {message}", file=str(file))

@@ -6,9 +6,11 @@ rest of the file is checked. Violations that depend on such a key (`Part.broken_
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.import_spec import ImportSpec
 from tagwire_generator.problems import InvalidSpec, Problem, Violation, quoted
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.keys import BadValue, is_reversed, version_range
@@ -23,12 +25,7 @@ EVERYWHERE: Final = Versions(0, HIGHEST)
 """All versions. Used in place of a missing or invalid version range, and never shown in error messages."""
 
 
-class _Checked(Protocol):
-    @property
-    def warnings(self) -> tuple[Violation, ...]: ...
-
-
-T = TypeVar("T", bound=_Checked)
+T = TypeVar("T", FieldSpec, ImportSpec)
 
 
 class Part:

@@ -41,7 +41,7 @@ from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project import resources
 from tagwire_generator.project.history import History
 from tagwire_generator.project.output import MARKER, formatter_line, is_generated
-from tagwire_generator.project.settings import SettingsError
+from tagwire_generator.project.settings import settings_error
 from tagwire_generator.views.data_view import DataViews
 from tagwire_generator.views.format_view import format_view
 from tagwire_generator.views.message_view import message_view
@@ -69,9 +69,6 @@ class Target:
     each: Literal["message", "package"]
     file: str
 
-    def path(self, **names: str) -> str:
-        return self.file.format(**names)
-
 
 @dataclass(frozen=True, slots=True)
 class Targets:
@@ -94,11 +91,11 @@ def read_targets(templates: Path) -> Targets:
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise _targets_error(file, f"the file can't be read: {error}") from error
+        raise settings_error(file, f"the file can't be read: {error}") from error
     rows = document.pop("targets", [])
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):
-        raise _targets_error(
+        raise settings_error(
             file,
             "expected only the key `python` (true or false), and [[targets]] tables with the keys `template`, `each` "
             "and `file`",
@@ -109,13 +106,13 @@ def read_targets(templates: Path) -> Targets:
 def _target(file: Path, number: int, row: Any) -> Target:
     where = f"[[targets]] number {number}"
     if not isinstance(row, dict) or set(row) != {"template", "each", "file"}:
-        raise _targets_error(file, f"{where}: expected a table with exactly the keys `template`, `each` and `file`")
+        raise settings_error(file, f"{where}: expected a table with exactly the keys `template`, `each` and `file`")
     if row["each"] not in _EACH:
-        raise _targets_error(file, f"{where}: the key `each` is {row['each']!r}; it must be 'message' or 'package'")
+        raise settings_error(file, f"{where}: the key `each` is {row['each']!r}; it must be 'message' or 'package'")
     if not all(isinstance(value, str) and value for value in row.values()):
-        raise _targets_error(file, f"{where}: the keys `template` and `file` must be strings")
+        raise settings_error(file, f"{where}: the keys `template` and `file` must be strings")
     if not (file.parent / row["template"]).is_file():
-        raise _targets_error(file, f"{where}: there is no template {row['template']!r} in this folder")
+        raise settings_error(file, f"{where}: there is no template {row['template']!r} in this folder")
     _check_pattern(file, where, row["file"], _EACH[row["each"]])
     return Target(row["template"], row["each"], row["file"])
 
@@ -124,20 +121,16 @@ def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> Non
     try:
         parts = list(string.Formatter().parse(pattern))
     except ValueError as error:
-        raise _targets_error(file, f"{where}: `file` is {pattern!r}: {error}") from error
+        raise settings_error(file, f"{where}: `file` is {pattern!r}: {error}") from error
     names = {name for _, name, _, _ in parts if name is not None}
     plain = all(not form and not conversion for _, _, form, conversion in parts)
     if not names <= known or not plain:
         possible = "}, {".join(sorted(known))
-        raise _targets_error(file, f"{where}: `file` is {pattern!r}; use only these placeholders: {{{possible}}}")
+        raise settings_error(file, f"{where}: `file` is {pattern!r}; use only these placeholders: {{{possible}}}")
     if "message" in known and not names & {"message", "module"}:
-        raise _targets_error(
+        raise settings_error(
             file, f"{where}: `file` is {pattern!r}, the same for each message; add {{message}} to the path"
         )
-
-
-def _targets_error(file: Path, message: str) -> SettingsError:
-    return SettingsError(f"{file}: {message}", file=str(file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +144,7 @@ class Printer:
     def render(self, name: str, view: object, *, is_pyi: bool = False) -> str:
         """Render a view with a template. Raises SpecError if the template fails or its output is not valid Python."""
         try:
-            text: str = _environment(self.templates).get_template(name).render(view=view)
+            text: str = environment(self.templates).get_template(name).render(view=view)
             if ".py" in name.removesuffix(".jinja")[-4:]:
                 text = self._formatted(text, is_pyi=is_pyi)
         except (jinja2.TemplateError, InvalidInput, *_CODE_ERRORS) as cause:
@@ -201,7 +194,7 @@ def render_message(
     if message.format is None and message.kind != "struct" and (each := targets.each("message")):
         shown = message_view(message, package, source)
         names = {"message": message.name, "module": module, "package": package}
-        files = {target.path(**names): printer.render(target.template, shown) for target in each}
+        files = {target.file.format(**names): printer.render(target.template, shown) for target in each}
     if not targets.python:
         return files
     if message.format is not None:
@@ -235,7 +228,9 @@ def render_package(
     """Return the modules that don't belong to a single message, by path inside the package."""
     view = package_view(summaries, registers, package, history)
     targets = read_targets(printer.templates)
-    files = {target.path(package=package): printer.render(target.template, view) for target in targets.each("package")}
+    files = {
+        target.file.format(package=package): printer.render(target.template, view) for target in targets.each("package")
+    }
     if not targets.python:
         return files
     if history is not None:
@@ -250,7 +245,8 @@ def render_package(
 
 
 @lru_cache
-def _environment(templates: Path) -> Any:
+def environment(templates: Path) -> Any:
+    """Return the jinja environment for a folder of templates. The built-in templates are found, too."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),
         undefined=jinja2.StrictUndefined,
