@@ -18,6 +18,13 @@ from tagwire_generator.project.options import SpecOptions
 _DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
 """The kinds of messages that must have an API key."""
+_HALVES: Final = (
+    ("request", "response", "TW804"),
+    ("response", "request", "TW805"),
+    ("coordinator-key", "coordinator-value", "TW823"),
+    ("coordinator-value", "coordinator-key", "TW823"),
+)
+"""The kinds of messages that need another message of the same API key: kind, kind of the other one, rule."""
 
 
 def check_set(
@@ -35,7 +42,6 @@ def check_set(
     for members in components.values():
         found += _key_problems(members)
         found += _api_problems(members, options)
-        found += _coordinator_problems(members)
     return tuple(sorted(found, key=lambda problem: (problem.file, problem.line, problem.column, problem.rule)))
 
 
@@ -117,15 +123,15 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
     for key, request in requests.items():
         if key in responses:
             yield from _pair_problems(request, responses[key], options)
-        else:
-            name = f"{request.name.removesuffix('Request')}Response"
-            text = f"{request.name} has no response: no response in this set has apiKey {key}; add {name}"
-            yield _problem("TW804", request, text)
-    for key, response in responses.items():
-        if key not in requests:
-            name = f"{response.name.removesuffix('Response')}Request"
-            text = f"{response.name} has no request: no request in this set has apiKey {key}; add {name}"
-            yield _problem("TW805", response, text)
+    for kind, other, rule in _HALVES:
+        partners = _by_key(messages, other)
+        for key, message in _by_key(messages, kind).items():
+            if key not in partners:
+                missing = f"a {other}"
+                if kind in ("request", "response"):
+                    missing = f"{message.name.removesuffix(kind.capitalize())}{other.capitalize()}"
+                what = f"{message.name} has no {other.removeprefix('coordinator-')}"
+                yield _problem(rule, message, f"{what}: no {other} in this set has apiKey {key}; add {missing}")
 
 
 def _pair_problems(request: MessageSummary, response: MessageSummary, options: SpecOptions) -> Iterator[Problem]:
@@ -148,12 +154,3 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
         text = f"{response.name} is flexible in {ours}, but {request.name} is in {theirs}"
         text += "; give both the same flexible versions"
         yield _problem("TW821", response, text)
-
-
-def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    halves = {kind: _by_key(messages, f"coordinator-{kind}") for kind in ("key", "value")}
-    for kind, other in (("key", "value"), ("value", "key")):
-        for api_key, message in halves[kind].items():
-            if api_key not in halves[other]:
-                text = f"{message.name} has no {other}: no coordinator-{other} in this set has apiKey {api_key}"
-                yield _problem("TW823", message, f"{text}; add a coordinator-{other}")

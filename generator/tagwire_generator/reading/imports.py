@@ -224,30 +224,27 @@ class ImportedStruct:
         reading.report_violation(Violation(violation.rule, "name", message, violation.needs), self.part)
 
 
-@dataclass(frozen=True, slots=True)
-class Imports:
-    """A spec's imports, and the structs that they add to the message."""
+def read_imports(
+    reading: Reading, node: Object, name: str
+) -> tuple[tuple[ImportSpec, ...], tuple[ImportedStruct, ...]]:
+    """Read a spec's imports. Return them, and the structs that they add to the message.
 
-    imports: tuple[ImportSpec, ...] = ()
-    structs: tuple[ImportedStruct, ...] = ()
-
-
-def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read a spec's imports. Report an invalid import only once, not for each field that uses the struct."""
+    An invalid import is reported only once, not for each field that uses the struct.
+    """
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
         reading.broken_message_keys.add("structs")
     if not listed or shared is None:
-        return Imports()
+        return (), ()
     if reading.is_draft:
         message = "imports belong to the released dialect, but the spec is in the draft dialect; use commonStructs"
         reading.report("TW701", node.members["imports"], message)
-        return Imports()
+        return (), ()
     uses = _Uses(reading, shared)
     for item in listed:
         uses.add(item, name)
-    return Imports(tuple(uses.imports()), tuple(uses.structs()))
+    return tuple(uses.imports()), tuple(uses.structs())
 
 
 class _Uses:

@@ -225,11 +225,11 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
         attributes["format"] = FormatSpec(
             read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ()
         )
-    imports = read_imports(reading, node, known["name"])
+    imports, imported = read_imports(reading, node, known["name"])
     root, own = _read_structs(reading, node, known["name"], known["validVersions"])
-    structs: list[StructPart | ImportedStruct] = [*imports.structs, *own]
+    structs: list[StructPart | ImportedStruct] = [*imported, *own]
     attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
-    attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports.imports}
+    attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports}
     return _build(reading, part, attributes, structs, root)
 
 
