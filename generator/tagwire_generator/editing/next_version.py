@@ -234,7 +234,7 @@ def _parent(root: Object, path: str, file: str) -> Object:
         walked = f"{walked}.{name}".lstrip(".")
         if "fields" not in node.members:
             common = _members(root, "commonStructs")
-            type = str(plain_tree(node).get("type", "")).removeprefix("[]").strip()
+            type = str(plain_tree(node).get("type", "")).strip().lstrip("[] ")
             if type not in common:
                 raise SpecError(
                     f"{file}: {walked} has type {type}, but a field can only be added to a struct", file=file

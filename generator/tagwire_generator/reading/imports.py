@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
 from tagwire.versions import HIGHEST, StructVersions, Versions
+from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.import_spec import ImportSpec, in_versions_of, united
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
@@ -94,7 +95,7 @@ class _Inlined:
                 value = {str(each): number for each, number in rows.items() if each}
             result[key] = value
         if "fields" in result:
-            struct = {**tree, "name": str(tree["type"]).removeprefix("[]")}
+            struct = {**tree, "name": FieldType.parse(tree["type"]).name}
             inline += self._struct(struct, self._within(tree["versions"]))
             result.pop("fields")
             result.pop("reservedTags", None)

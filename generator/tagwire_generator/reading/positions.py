@@ -78,7 +78,7 @@ class _Positions:
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):
             return file, root, owner
-        name = kind.raw.strip().removeprefix("[]").strip()
+        name = kind.raw.strip().lstrip("[] ")
         other = self._shared.get(name, "") if _named(root, "imports", name) else ""
         imported = self._root(other)
         if imported is not None:

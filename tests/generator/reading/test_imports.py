@@ -164,7 +164,8 @@ LATER = {
 @pytest.mark.parametrize("later", LATER)
 def test_fields_missing_from_the_imported_version_are_not_checked(later: str) -> None:
     imports = '"imports": [ { "name": "Once", "structVersions": { "1+": 0 } } ],' if "Once" in LATER[later] else ""
-    grown = struct("Grown", f"{X}, {LATER[later]}", more=imports)
+    deep = '{ "name": "N", "type": "[][]Deep", "versions": "0+", "fields": [ ' + X + " ] }"
+    grown = struct("Grown", f"{X}, {deep}, {LATER[later]}", more=imports)
     imported = user('{ "name": "Grown", "structVersions": { "0-4": 0, "5+": 1 } }', of("Grown"))
     specs = {**OTHERS, "Grown.json": grown, "User.json": imported}
     assert read(specs, "Grown.json").problems == ()
