@@ -4,7 +4,7 @@ Specs are edited as text, so the rest of a file does not change. Before anything
 against all rules and against the released versions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -97,10 +97,9 @@ def plan_next_version(
     """
     reader = SpecReader()
     sources = reader.read(files, options)
-    data = {each.file: each for each in files}
     spec = _message(path, sources)
     version = spec.valid_versions.highest + 1
-    changes = [_changed(spec, data, version, field, options, is_new=True)]
+    changes = [_changed(spec, files, version, field, options, is_new=True)]
     partner = _partner(spec, sources)
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
@@ -109,7 +108,7 @@ def plan_next_version(
                 f"{spec.valid_versions}; give both the same versions first",
                 file=partner.file,
             )
-        changes.append(_changed(partner, data, version, None, options, is_new=True))
+        changes.append(_changed(partner, files, version, None, options, is_new=True))
     _check(changes, files, sources, options, released)
     return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
 
@@ -128,8 +127,7 @@ def plan_optional_field(
     if not flexible:
         text = f"{spec.name} has no flexible versions; `tagwire add-version` adds the field in a new version"
         raise SpecError(f"{path}: {text}", file=str(path))
-    data = {each.file: each for each in files}
-    changes = [_changed(spec, data, flexible.lowest, field, options, is_new=False)]
+    changes = [_changed(spec, files, flexible.lowest, field, options, is_new=False)]
     _check(changes, files, sources, options, released)
     return NextVersion(tuple(changes), (), is_version=False)
 
@@ -172,7 +170,7 @@ def _partner(spec: MessageSpec, sources: SpecSources) -> MessageSpec | None:
 
 def _changed(
     spec: MessageSpec,
-    files: Mapping[str, SpecData],
+    files: Sequence[SpecData],
     version: int,
     field: NewField | None,
     options: SpecOptions,
@@ -180,7 +178,7 @@ def _changed(
     is_new: bool,
 ) -> SpecChange:
     """Return a change that adds `version` to a message's spec if `is_new`, and adds `field` if it isn't None."""
-    data = files[spec.file]
+    data = next(each for each in files if each.file == spec.file)
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
     if is_new:
@@ -189,7 +187,7 @@ def _changed(
         _add_field(edit, field, version, data.file)
     after = edit.result()
     new = SpecData(data.file, data.component, after.encode())
-    is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
+    is_valid = not SpecReader().read([new], options, others=_others(files, [new])).invalid
     # Format the new text if the old text was in canonical form.
     if is_valid and format_spec(text, file=data.file, options=options) == text:
         after = format_spec(after, file=data.file, options=options)

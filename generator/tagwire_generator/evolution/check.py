@@ -5,14 +5,13 @@ properties that are not part of layouts. A difference that recurs in consecutive
 example bytes for one version.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagwire.layout import Layout
-from tagwire.message import Message
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
@@ -156,30 +155,20 @@ def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> It
             yield _taken_key(new, owner.spec.name)
 
 
-@dataclass(slots=True)
-class _Seen:
-    difference: Difference
-    versions: list[int] = field(default_factory=list)
-
-
 class _MessageComparison:
     """Compares a message's old and new spec, in the versions that both have."""
 
     def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
         self.old, self.new = old, new
         self.unstable = unstable
-        self._classes: tuple[type[Message], type[Message]] = (
-            message_class(old),
-            message_class(new),
-        )
-        self._seen: dict[tuple[str, str, str], _Seen] = {}
+        self._classes = message_class(old), message_class(new)
+        self._seen: defaultdict[tuple[str, str, str], dict[int, Difference]] = defaultdict(dict)
+        """For each rule, path and text, the versions with this difference, in ascending order."""
         self._structs: dict[tuple[str, str], Steps] = {(old.name, new.name): ()}
         for version in common:
             comparison = compare_layouts(*self._layouts(version))
             for each in comparison.differences:
-                seen = self._seen.setdefault((each.rule, _path(each.steps), each.text), _Seen(each))
-                seen.difference = each
-                seen.versions.append(version)
+                self._seen[each.rule, _path(each.steps), each.text][version] = each
             for steps, before, now in comparison.structs[1:]:
                 self._structs.setdefault((before, now), steps)
 
@@ -199,12 +188,13 @@ class _MessageComparison:
         """For each difference between the layouts, yield a finding per range of consecutive versions that have it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
-            for run in runs(version for version in seen.versions if version not in self.unstable):
+            newest, difference = [*seen.items()][-1]
+            for run in runs(version for version in seen if version not in self.unstable):
                 is_proven = CHANGE_RULES[rule].severity == "wire" or rule == "TW920"
-                proof = prove(*self._layouts(self._clearest(run)), seen.difference.steps) if is_proven else None
-                spot = Spot(_names(seen.difference.steps), seen.difference.key)
+                proof = prove(*self._layouts(self._clearest(run)), difference.steps) if is_proven else None
+                spot = Spot(_names(difference.steps), difference.key)
                 yield change(rule, self.new, run, text, path=path, spot=spot, proof=proof)
-            if self.unstable & Versions(seen.versions[-1], seen.versions[-1]):
+            if newest in self.unstable:
                 in_unstable.setdefault(path, []).append(rule)
         if in_unstable:
             what = "; ".join(f"{path or 'the message'} ({', '.join(rules)})" for path, rules in in_unstable.items())
@@ -213,14 +203,14 @@ class _MessageComparison:
 
     def _clearest(self, versions: Versions) -> int:
         """Return the newest of the versions with the fewest differences, because it gives the simplest example."""
-        numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
+        numbers = Counter(version for seen in self._seen.values() for version in seen)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _reported_tags(self, path: str) -> set[int]:
         tags: set[int] = set()
-        for seen in self._seen.values():
-            steps = seen.difference.steps
-            if seen.difference.rule in _TAG_RULES and _path(steps[:-1]) == path:
+        for (rule, *_), seen in self._seen.items():
+            steps = [*seen.values()][-1].steps
+            if rule in _TAG_RULES and _path(steps[:-1]) == path:
                 tags |= {item.tag for item in steps[-1] if item is not None and item.tag is not None}
         return tags
 

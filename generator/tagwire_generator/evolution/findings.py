@@ -1,6 +1,7 @@
 """Findings about spec changes. A finding has the violated rule, the versions and, if bytes change, example bytes."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Final
 
 from tagwire.versions import Versions
@@ -40,16 +41,7 @@ def change(
 
 def invalid(problem: Problem, message_name: str) -> Finding:
     """Create a finding for a spec that can't be compared, because it violates a rule of the spec language."""
-    return Finding(
-        rule=problem.rule,
-        severity="error",
-        message_name=message_name,
-        message=problem.message,
-        file=problem.file,
-        line=problem.line,
-        column=problem.column,
-        source_line=problem.source_line,
-    )
+    return Finding(**asdict(problem), message_name=message_name)
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:

@@ -9,7 +9,7 @@ The last functions are about the key `recordFormats`, with which a field of a me
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -197,9 +197,7 @@ def format_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[
         for index, spec in enumerate(struct.fields):
             before = fields_before(graph, around, position, index)
             for violation in _reference_violations(struct, index, spec, before):
-                yield Violation(
-                    violation.rule, violation.key, violation.message, ("type", "message:members"), index, position
-                )
+                yield replace(violation, needs=("type", "message:members"), field=index, struct=position)
 
 
 def _attribute_violations(message: "MessageSpec") -> Iterator[Violation]:
