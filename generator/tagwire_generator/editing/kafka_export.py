@@ -22,7 +22,7 @@ from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, parsed_form
 from tagwire_generator.syntax.parse import Object, parse
-from tagwire_generator.syntax.spec_schema import key_kinds, schema, spec_type
+from tagwire_generator.syntax.spec_schema import key_kinds, schema
 
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
@@ -123,7 +123,7 @@ def _verdict(owner: str, key: str) -> str:
 def _uses_of(spec: SpecData) -> Iterator[tuple[Inexpressible, str]]:
     """Yield each key and type that Kafka's spec language doesn't have, and how to export it, such as "inlined"."""
     root = _root(spec)
-    is_shared = spec_type(root) == "struct"
+    is_shared = root.text_of("type") == "struct"
     keys = list(_keys(root, "sharedStruct" if is_shared else "message"))
     for node, key, owner in keys:
         verdict = _verdict(owner, key)

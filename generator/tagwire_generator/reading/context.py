@@ -15,7 +15,7 @@ from tagwire_generator.problems import InvalidSpec, Problem, Violation, quoted
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.keys import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, walk
-from tagwire_generator.syntax.spec_schema import is_extended, shape_errors, spec_type
+from tagwire_generator.syntax.spec_schema import is_extended, shape_errors
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
@@ -62,7 +62,7 @@ class Reading:
         self.shared = shared
         """The shared structs that can be imported. None if imports are not resolved."""
         self.is_draft = document.is_draft
-        self.is_format = spec_type(root) == "format"
+        self.is_format = root.text_of("type") == "format"
         self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")
         """Whether the spec may use the extensions of the tagwire dialect."""
         self.optional_versions = EVERYWHERE

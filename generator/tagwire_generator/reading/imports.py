@@ -23,8 +23,8 @@ from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_sh
 from tagwire_generator.reading.context import Part, Reading
 from tagwire_generator.reading.keys import by_version, items, keys_of, whole_number
 from tagwire_generator.reading.register import Registers
-from tagwire_generator.syntax.parse import Object, Scalar, parse
-from tagwire_generator.syntax.spec_schema import key_kinds, schema, spec_type
+from tagwire_generator.syntax.parse import Object, parse
+from tagwire_generator.syntax.spec_schema import key_kinds, schema
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.spec import ReadResult
@@ -132,9 +132,8 @@ class SharedStructs:
             if not may_be_shared(each.data):
                 continue
             root = parse(each.data.decode("utf-8", "replace"), file=each.file).root
-            name = root.get("name") if root is not None and spec_type(root) == "struct" else None
-            if isinstance(name, Scalar):
-                found.setdefault(name.raw, SharedStruct(name.raw, each, tuple(_imports(root))))
+            if root is not None and root.text_of("type") == "struct" and (name := root.text_of("name")):
+                found.setdefault(name, SharedStruct(name, each, tuple(_imports(root))))
         return found
 
     def names(self) -> list[str]:
@@ -180,11 +179,10 @@ class SharedStructs:
                     paths.append((*path, name))
 
 
-def _imports(root: Object | None) -> Iterator[str]:
-    for each in items(root.get("imports")) if root is not None else ():
-        name = each.get("name") if isinstance(each, Object) else None
-        if isinstance(name, Scalar):
-            yield name.raw
+def _imports(root: Object) -> Iterator[str]:
+    for each in items(root.get("imports")):
+        if isinstance(each, Object) and (name := each.text_of("name")):
+            yield name
 
 
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:

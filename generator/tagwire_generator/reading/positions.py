@@ -10,7 +10,7 @@ from typing import Final
 from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.problems import Finding, Spot
 from tagwire_generator.reading.keys import items
-from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, parse
+from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, parse
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
 """Maps the names of keys in the released dialect to their names in the draft dialect."""
@@ -75,10 +75,9 @@ class _Positions:
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
         """Return (file, root, object) for the object that declares the fields of `owner`, a message or field."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
-        kind = owner.get("type")
-        if declares or not isinstance(kind, Scalar):
+        name = owner.text_of("type").strip().lstrip("[] ")
+        if declares or not name:
             return file, root, owner
-        name = kind.raw.strip().lstrip("[] ")
         other = self._shared.get(name, "") if _named(root, "imports", name) else ""
         imported = self._root(other)
         if imported is not None:
@@ -87,7 +86,7 @@ class _Positions:
 
 
 def _named(root: Object, key: str, name: str) -> Object | None:
-    found = (each for each in items(root.get(key)) if isinstance(each, Object) and _raw_scalar(each, "name") == name)
+    found = (each for each in items(root.get(key)) if isinstance(each, Object) and each.text_of("name") == name)
     return next(found, None)
 
 
@@ -95,12 +94,7 @@ def _field(struct: Object, name: str) -> Object | None:
     for key in ("fields", "optionalFields"):
         for each in items(struct.get(key)):
             if isinstance(each, Object):
-                spec_name = _raw_scalar(each, "name")
+                spec_name = each.text_of("name")
                 if name in (spec_name[:1].lower() + spec_name[1:], attribute_name(spec_name)):
                     return each
     return None
-
-
-def _raw_scalar(node: Object, key: str) -> str:
-    value = node.get(key)
-    return value.raw if isinstance(value, Scalar) else ""

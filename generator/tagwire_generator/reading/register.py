@@ -11,7 +11,6 @@ from tagwire_generator.project.spec_files import SpecData, may_be_register
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.keys import BadValue, Convert, items, read_object
 from tagwire_generator.syntax.parse import Object, parse
-from tagwire_generator.syntax.spec_schema import spec_type
 
 _LISTS: Final[Mapping[str, Convert]] = {
     "ranges": lambda node: tuple(read_object(item, "keyRange", KeyRangeSpec) for item in items(node)),
@@ -49,8 +48,7 @@ def registers_among(specs: Iterable[bytes | SpecData]) -> Registers:
         if not may_be_register(data):
             continue
         document = parse(data.decode("utf-8", "replace"), file=file)
-        if document.root is not None and spec_type(document.root) == "register":
-            name = document.root.get("name")
+        if document.root is not None and document.root.text_of("type") == "register":
             register = read_register(Reading(document, document.root, SpecOptions()), document.root, file=file)
-            found[str(getattr(name, "value", ""))] = register
+            found[document.root.text_of("name")] = register
     return found

@@ -36,8 +36,8 @@ from tagwire_generator.reading.keys import (
 )
 from tagwire_generator.reading.register import Registers, read_register
 from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
-from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, parse, walk
-from tagwire_generator.syntax.spec_schema import key_kinds, spec_type
+from tagwire_generator.syntax.parse import JsonNode, Object, parse, walk
+from tagwire_generator.syntax.spec_schema import key_kinds
 
 __all__ = ["ReadResult", "load", "read_data", "read_file", "read_spec"]
 
@@ -88,7 +88,7 @@ def read_spec(
     if document.root is None:
         return ReadResult(None, document.problems)
     reading = Reading(document, document.root, options, registers, shared)
-    if spec_type(document.root) == "register":
+    if document.root.text_of("type") == "register":
         register = read_register(reading, document.root, file=file)
         return ReadResult(None, _sorted(reading), register)
     message = _read_message(reading, document.root, file=file, component=component)
@@ -111,7 +111,8 @@ def read_file(path: str | PathLike[str], *, file: str | None = None, **known: Un
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return _unreadable(CheckedText(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
+        problem = CheckedText(name, "").problem("TW101", 1, 1, f"the file can't be read: {reason}")
+        return ReadResult(None, (problem,))
     return read_data(data, file=name, **known)
 
 
@@ -126,7 +127,7 @@ def read_data(data: bytes, *, file: str = "<spec>", **known: Unpack[_Known]) -> 
         message = (
             f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
         )
-        return _unreadable(source, "TW102", line, column, message)
+        return ReadResult(None, (source.problem("TW102", line, column, message),))
     return read_spec(text, file=file, **known)
 
 
@@ -144,10 +145,6 @@ def load(path: str | PathLike[str], *, file: str | None = None, **known: Unpack[
     if result.message is None:
         raise spec_error(result.problems)
     return result.message
-
-
-def _unreadable(source: CheckedText, rule: str, line: int, column: int, message: str) -> ReadResult:
-    return ReadResult(None, (source.problem(rule, line, column, message),))
 
 
 def _valid_range(node: JsonNode) -> Versions | None:
@@ -192,9 +189,8 @@ _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
 def _read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
     """Read a message. If it has errors, report them to `reading` and return None."""
     part = Part(node)
-    valid = node.get("validVersions")
-    is_gone = isinstance(valid, Scalar) and valid.raw.strip() == "none"
-    is_shared = spec_type(node) == "struct"
+    is_gone = node.text_of("validVersions").strip() == "none"
+    is_shared = node.text_of("type") == "struct"
     keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
     if is_shared:
         keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
@@ -235,7 +231,7 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
     node, broken_keys = part.node, part.broken_keys
-    is_shared = spec_type(node) == "struct"
+    is_shared = node.text_of("type") == "struct"
     if not reading.is_draft:
         if "flexibleVersions" not in broken_keys and node.get("flexibleVersions") is None and not is_shared:
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; use 'none' if no version is flexible")
@@ -282,8 +278,7 @@ def _first_optional_fields(node: Object) -> JsonNode | None:
 
 def _read_structs(reading: Reading, node: Object, name: str, versions: Versions) -> tuple[StructPart, list[StructPart]]:
     common = [item for item in items(node.get("commonStructs")) if isinstance(item, Object)]
-    names = (item.get("name") for item in common)
-    reader = StructReader(reading, frozenset(name.raw for name in names if isinstance(name, Scalar)))
+    reader = StructReader(reading, frozenset(item.text_of("name") for item in common))
     for item in common:
         reader.read_common(item)
     root = reader.read_message(node, name, versions)

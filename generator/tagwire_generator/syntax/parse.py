@@ -112,6 +112,11 @@ class Object(JsonNode):
             return None
         return member.value
 
+    def text_of(self, key: str) -> str:
+        """Return the text of a key's scalar value, or "" if the key is absent or null, or its value is no scalar."""
+        value = self.get(key)
+        return value.raw if isinstance(value, Scalar) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedSpec:

@@ -214,12 +214,6 @@ def is_extended(root: Object, *, by_default: bool) -> bool:
     return dialect.value == "tagwire" if isinstance(dialect, Scalar) else by_default
 
 
-def spec_type(root: Object) -> object:
-    """Return the `type` of a parsed spec, such as "format" for a record format, or None if it is not a scalar."""
-    kind = root.get("type")
-    return kind.value if isinstance(kind, Scalar) else None
-
-
 def _plain(node: JsonNode) -> Any:
     """Convert a tree to Python data. Keys whose value is null are left out."""
     if isinstance(node, Object):
