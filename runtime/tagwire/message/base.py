@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from typing_extensions import TypeVar, Unpack  # type checkers bundle it
+    from typing_extensions import TypeVar  # type checkers bundle it
 
-    from tagwire.frames.frame_headers import DecodeOptions, Frame
+    from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
     from tagwire.message.field_table import OptionalFields
     from tagwire.message.losses import Loss, Projection
@@ -169,24 +169,32 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def decode_frame(
-        cls: type[M], data: Any, version: int | None = None, **options: Unpack[DecodeOptions]
+        cls: type[M],
+        data: Any,
+        version: int | None = None,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
     ) -> Frame[M, H]:
         """Decode a frame that contains this message. `data` is the frame without its size prefix.
 
-        For a response, `version` is the version of its request. The options work as in `decode`. Raises
-        DecodeError for invalid bytes, and for a frame that belongs to another request.
+        For a response, `version` is the version of its request. Raises DecodeError for invalid bytes, and for a frame
+        that belongs to another request.
         """
         from importlib import import_module
 
         registry = import_module(cls.__module__.rpartition(".")[0]).registry
+        how = {"strict": strict, "views": views, "limits": limits, "gc": gc}
         if cls.KIND == "request":
-            frame: Frame[M, H] = registry.decode_request(data, cls, **options)
+            frame: Frame[M, H] = registry.decode_request(data, cls, **how)
             return frame
         if version is None:
             from tagwire.text_format import a_kind
 
             raise TypeError(f"{cls.NAME} is {a_kind(cls.KIND)}, so pass `version`, the version of the request")
-        frame = registry.decode_response(data, cls, version, **options)
+        frame = registry.decode_response(data, cls, version, **how)
         return frame
 
     @classmethod
