@@ -113,7 +113,7 @@ class Object(JsonNode):
         return member.value
 
     def text_of(self, key: str) -> str:
-        """Return the text of a key's scalar value, or "" if the key is absent or null, or its value is no scalar."""
+        """Return the text of a key's value, or "" if the key is absent, or its value is null, an object or a list."""
         value = self.get(key)
         return value.raw if isinstance(value, Scalar) else ""
 

@@ -259,7 +259,7 @@ class HeaderPositions:
         self.length_at = before
         """The position of the length, or None if it varies, or there is no length."""
         self.length_code = kind.code if isinstance(kind, Extent) else None
-        """The type of the length's number, or None if there is no length."""
+        """The encoding of the batch length, or None if the format has no batch length."""
         self._number = Struct(f">{self.length_code.wire.code}") if isinstance(self.length_code, Fixed) else None
         self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
         self.least = sum(item.type.minimum for item in items[self._extent + 1 :] if item.condition is None)

@@ -36,7 +36,7 @@ _AT_ONCE: Final = 1 << 16
 _GATHERING: Final = 0.02
 """Seconds to wait for more small frames. A write for each small frame would slow down the traffic."""
 _CHECKING: Final = 1.0
-"""Seconds between checks that the writing process still runs, while there are no frames to write."""
+"""While there are no frames to write, check after this many seconds whether the writing process is still running."""
 _WRITER: Final = Path(__file__).with_name("writing.py")
 
 
