@@ -6,11 +6,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 # Pin versions in every environment. In isolated build environments, pip reads PIP_BUILD_CONSTRAINT since version 25.3,
 # and PIP_CONSTRAINT before.
 export PIP_CONSTRAINT="$PWD/constraints.txt" PIP_BUILD_CONSTRAINT="$PWD/constraints.txt"
+export JDK_JAVA_OPTIONS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' # Java starts faster, but long programs run slower
 unset PYTHONDONTWRITEBYTECODE # otherwise thousands of processes would recompile their imports
 bin=.venv/bin
 quick='not (thorough or slow or package)'
 # Keep the tests of a file in one process: they share a wheel or a package. tests/conftest.py starts slow files first.
 pytest='-m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder'
+more="-n $(($(getconf _NPROCESSORS_ONLN) + 1))" # tests without Spark often wait: run one process more than processors
 
 # Tests that encode and decode. They are run a second time with the pure engine.
 golden_tests=$(ls tests/test_golden_*.py)' tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py'

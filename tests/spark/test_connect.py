@@ -8,9 +8,8 @@ from pathlib import Path
 from zipfile import PyZipFile
 
 import pytest
-import spark_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("can_start_spark")]
 
 PROGRAM = """
 import sys
@@ -106,8 +105,6 @@ spark.stop()
 @pytest.fixture(autouse=True)
 def connect() -> None:
     """Skip the tests if Spark Connect can't run here."""
-    if spark_session.missing():
-        pytest.skip(spark_session.missing())
     for module, package in (("grpc", "grpcio"), ("grpc_status", "grpcio-status"), ("zstandard", "zstandard")):
         if find_spec(module) is None:
             pytest.skip(f"Spark Connect needs {package}, which is not installed: pip install 'pyspark[connect]'")

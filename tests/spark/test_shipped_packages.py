@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import spark_session
 from spec_projects import make_project
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("can_start_spark")]
 
 PROGRAM = """
 import sys
@@ -49,8 +48,6 @@ spark.stop()
 @pytest.mark.parametrize("how", ["--py-files", "addPyFile", "addArtifacts"])
 def test_shipped_package(tmp_path: Path, how: str) -> None:
     """Ship a package to a worker that has its own JVM, with a `spark-submit` option or a Spark method."""
-    if spark_session.missing():
-        pytest.skip(spark_session.missing())
     (tmp_path / "project").mkdir()
     generate = [sys.executable, "-m", "tagwire", "generate"]
     subprocess.run(generate, check=True, capture_output=True, cwd=make_project(tmp_path / "project"))
@@ -82,8 +79,6 @@ spark.stop()
 
 def test_environment_in_an_archive(tmp_path: Path) -> None:
     """Check client mode with an environment that is shipped in an archive, which Spark unpacks as `env`."""
-    if spark_session.missing():
-        pytest.skip(spark_session.missing())
     interpreter = tmp_path / "env" / "bin" / "python"
     interpreter.parent.mkdir(parents=True)
     interpreter.write_text(INTERPRETER.format(python=sys.executable))

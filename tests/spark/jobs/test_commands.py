@@ -7,18 +7,15 @@ from shutil import copytree
 
 import pyspark
 import pytest
-import spark_session
 from small_logs import flip
 from written_logs import SAMPLE
 
 from tagwire_cli import spark_submit
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("can_start_spark")]
 
 
 def _run(*arguments: object) -> tuple[int, str, str]:
-    if spark_session.missing():
-        pytest.skip(spark_session.missing())
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run([*map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
     return done.returncode, done.stdout, done.stderr

@@ -298,7 +298,7 @@ from tagwire_spark import spark_conf
 
 source, root, checkpoint, how = sys.argv[1:]
 settings = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.log.level": "OFF"}
+            "spark.log.level": "OFF"}
 spark = SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings}).getOrCreate()
 stream = spark.readStream.format("kafka_log").option("maxOffsetsPerTrigger", 200).load(source)
 
@@ -314,11 +314,12 @@ writer().trigger(availableNow=True).start().awaitTermination()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("can_start_spark")
 @pytest.mark.parametrize(("how", "kills"), [("sink", 2), ("foreachBatch", 1)])
 def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills: int) -> None:
     """Kill the driver, the JVM and the workers together, at any moment: every row must be written exactly once."""
     source, root = tmp_path / "source", tmp_path / "logs"
-    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
+    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(1500)]
     job(source, table(*rows), batchRecords=20)
     arguments = [sys.executable, "-c", _A_STREAM, str(source), str(root), str(tmp_path / "checkpoint"), how]
     chance, killed, end = random.Random(24), 0, time.monotonic() + 900

@@ -15,7 +15,6 @@ from time import monotonic, sleep
 
 import pyspark
 import pytest
-import spark_session
 
 from tagwire import log
 from tagwire.records import Record, build
@@ -23,13 +22,12 @@ from tagwire.records import Record, build
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
+    pytest.mark.usefixtures("can_start_spark"),
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address"),
 ]
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
-    "spark.driver.extraJavaOptions": QUICK_START,
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
     "spark.speculation.minTaskRuntime": "100ms",
@@ -159,7 +157,7 @@ def started(log_file: Path, service: str, *arguments: str) -> Generator[str]:
     """Run the master or a worker of a standalone cluster during the `with` block, and yield the master's URL."""
     spark_class = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
     command = [spark_class, f"org.apache.spark.deploy.{service}", *arguments, "--webui-port", "0"]
-    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0], "SPARK_DAEMON_JAVA_OPTS": QUICK_START}
+    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}
     with log_file.open("w") as output, subprocess.Popen(command, stderr=output, env=environment) as process:
         try:
             end = monotonic() + 120
@@ -172,8 +170,6 @@ def started(log_file: Path, service: str, *arguments: str) -> Generator[str]:
 
 
 def test_second_attempts_neither_lose_nor_repeat_rows(tmp_path: Path) -> None:
-    if spark_session.missing():
-        pytest.skip(spark_session.missing())
     program, path = tmp_path / "program.py", [each for each in sys.path if each]
     program.write_text(PROGRAM)
     for partition in range(4):
