@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 # Pin versions in every environment. In isolated build environments, pip reads PIP_BUILD_CONSTRAINT since version 25.3,
 # and PIP_CONSTRAINT before.
 export PIP_CONSTRAINT="$PWD/constraints.txt" PIP_BUILD_CONSTRAINT="$PWD/constraints.txt"
-export JDK_JAVA_OPTIONS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' # Java starts faster, but long programs run slower
+export JDK_JAVA_OPTIONS+=' -XX:TieredStopAtLevel=1 -XX:+UseSerialGC' # Java starts faster, but long programs run slower
 unset PYTHONDONTWRITEBYTECODE # otherwise thousands of processes would recompile their imports
 bin=.venv/bin
 quick='not (thorough or slow or package)'

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tagwire_spark.columns.packages import find_registry
+from tagwire_spark.jobs.units import path_strings
 from tagwire_spark.options import invalid
 
 Release = tuple[int, ...]
@@ -48,7 +49,7 @@ def audit_captures(
             raise invalid(
                 "storage_options: expected values that JSON can represent, because they are passed to Spark as JSON."
             ) from None
-    names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
+    names = path_strings(paths)
     known = _known_versions(package, rejected_by)
     calls = spark.read.format("kafka_rpc").options(**options).load(names if len(names) != 1 else names[0])
     found = (

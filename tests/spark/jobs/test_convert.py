@@ -93,6 +93,7 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
         (tmp_path / "full", tmp_path / "out", {}, "no partition found in"),
         (segment, tmp_path / "out", {}, "not a partition"),
         (Path("s3://bucket/logs"), tmp_path / "out", {}, "a Path can't represent a URL"),
+        (SAMPLE, Path("s3://bucket/logs"), {}, "a Path can't represent a URL"),
         ([SAMPLE, tmp_path / "orders-0"], tmp_path / "out", {}, "the same folder"),
         (SAMPLE, tmp_path / "out", {"to": "v9"}, "v9"),
         (SAMPLE, tmp_path / "out", {"codec": "rar"}, "rar"),
