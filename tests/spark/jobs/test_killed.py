@@ -319,7 +319,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills: int) -> None:
     """Kill the driver, the JVM and the workers together, at any moment: every row must be written exactly once."""
     source, root = tmp_path / "source", tmp_path / "logs"
-    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(1500)]
+    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
     job(source, table(*rows), batchRecords=20)
     arguments = [sys.executable, "-c", _A_STREAM, str(source), str(root), str(tmp_path / "checkpoint"), how]
     chance, killed, end = random.Random(24), 0, time.monotonic() + 900
@@ -346,7 +346,7 @@ def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills
             assert "Python worker failed to connect back" in errors, errors
     found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
     assert sorted(found) == sorted(row[4] for row in rows)
-    assert killed and problems(root) == []
+    assert killed == kills and problems(root) == []
     # With foreachBatch, files of the killed job may remain.
     assert how != "sink" or not list(root.glob(".*"))
 
