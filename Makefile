@@ -50,8 +50,8 @@ demo-generate: $(STAMP)
 
 # The closing line of pytest must be the last one of `make test-all`.
 test: $(STAMP) ## run the suite in five minutes, with both engines; `make test-all` leaves nothing out
-	$(ENVIRONMENT) && $(BIN)/python $$pytest $$more -m "$$quick"
-	$(ENVIRONMENT) && TAGWIRE_ENGINE=python $(BIN)/python $$pytest $$more -m "$$quick" $$golden_tests
+	$(ENVIRONMENT) && $(BIN)/python $$pytest $$workers -m "$$quick"
+	$(ENVIRONMENT) && TAGWIRE_ENGINE=python $(BIN)/python $$pytest $$workers -m "$$quick" $$golden_tests
 	@echo 'Left out: tests that are thorough, slow, or build packages, and Python 3.13. Run them with `make test-all`.'
 
 test-rest test-oldest-spark: $(STAMP)

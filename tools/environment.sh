@@ -12,7 +12,8 @@ bin=.venv/bin
 quick='not (thorough or slow or package)'
 # Keep the tests of a file in one process: they share a wheel or a package. tests/conftest.py starts slow files first.
 pytest='-m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder'
-more="-n $(($(getconf _NPROCESSORS_ONLN) + 1))" # tests without Spark often wait: run one process more than processors
+# Tests without Spark often wait, so they run in one process more than there are processors.
+workers="-n $(($(getconf _NPROCESSORS_ONLN) + 1))"
 
 # Tests that encode and decode. They are run a second time with the pure engine.
 golden_tests=$(ls tests/test_golden_*.py)' tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py'

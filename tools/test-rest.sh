@@ -2,23 +2,23 @@
 # Run the tests that `make test` leaves out, and most tests again on Python 3.13 if there is one.
 # The pure engine's own tests run on 3.13 if possible, otherwise on .venv's version, because both would take too long.
 . "$(dirname "$0")/environment.sh"
-# Spark starts in half the time with an archive of its classes, which Java writes when it ends (the pipe waits for that).
+# With an archive of its classes, Spark starts in half the time. Java writes it when it ends; the pipe waits for that.
 mkdir -p build
 JDK_JAVA_OPTIONS+=" -XX:ArchiveClassesAtExit=$PWD/build/spark.jsa" PYTHONPATH=tests/support $bin/python -c '
 from spark_session import missing, session
 missing() or session().range(1).collect()' 2>&1 | cat >build/spark-archive.log
-JDK_JAVA_OPTIONS+=" -XX:SharedArchiveFile=$PWD/build/spark.jsa -Xlog:disable" # without that log, a missing archive is no warning
+JDK_JAVA_OPTIONS+=" -XX:SharedArchiveFile=$PWD/build/spark.jsa -Xlog:disable" # no warning if the archive is missing
 set -x
 $bin/python $pytest -m "not ($quick)"
 tools/test-oldest-spark.sh
 second=$(second_python)
 if [ -z "$second" ]; then
-    TAGWIRE_ENGINE=python $bin/python $pytest $more -m "$quick" $engine_tests
+    TAGWIRE_ENGINE=python $bin/python $pytest $workers -m "$quick" $engine_tests
     exit
 fi
 environment .venv-3.13 "$second" --editable '.[test]'
 second=.venv-3.13/bin/python
 env ${REQUIRE_NATIVE:+TAGWIRE_ENGINE=native} $second -c 'import tagwire; print("engine:", tagwire.engine())'
-TAGWIRE_ENGINE=python $second $pytest $more -m "$quick" $engine_tests $golden_tests
+TAGWIRE_ENGINE=python $second $pytest $workers -m "$quick" $engine_tests $golden_tests
 $second $pytest -m 'thorough and not slow' tests/runtime
-$second $pytest $more -m "$quick"
+$second $pytest $workers -m "$quick"

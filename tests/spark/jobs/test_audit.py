@@ -34,7 +34,7 @@ def test_what_a_release_rejects(
 
 
 @pytest.mark.parametrize("release", ["old", "", "1.0", "4.", "9" * 5000])
-def test_releases_that_the_archive_does_not_reach(release: str) -> None:
+def test_rejected_arguments(release: str) -> None:
     with pytest.raises(PipelineError, match=r"expected release .* or later, such as 4\.0"):
         audit_captures(cast(SparkSession, None), CAPTURES, rejected_by=release)
     with pytest.raises(PipelineError, match="a Path can't represent a URL"):
