@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Struct, Versions
+from tagwire.message import Array, data_class, field, Message, Struct, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from tagwire.message import Array
     from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Versions
+from uuid import UUID
+
+from tagwire.message import Array, ArrayOrNone, data_class, field, Message, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from uuid import UUID
-    from tagwire.message import Array, ArrayOrNone
     from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["BrokerHeartbeatRequest"]

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Versions
+from uuid import UUID
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from uuid import UUID
-    from tagwire.message import Array, ArrayOrNone
+from tagwire.message import Array, ArrayOrNone, data_class, field, Message, Versions
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 

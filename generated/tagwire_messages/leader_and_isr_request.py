@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Struct, Versions
+from uuid import UUID
+
+from tagwire.message import Array, data_class, field, Message, Struct, Versions
 from tagwire.wire import DEFAULT_UUID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from uuid import UUID
-    from tagwire.message import Array
     from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["LeaderAndIsrLiveLeader", "LeaderAndIsrPartitionState", "LeaderAndIsrRequest", "LeaderAndIsrTopicState"]

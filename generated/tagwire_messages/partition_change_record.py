@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Versions
-from tagwire.wire import DEFAULT_UUID
+from uuid import UUID
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from uuid import UUID
-    from tagwire.message import ArrayOrNone
+from tagwire.message import ArrayOrNone, data_class, field, Message, Versions
+from tagwire.wire import DEFAULT_UUID
 
 __all__ = ["PartitionChangeRecord"]
 

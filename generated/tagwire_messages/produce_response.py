@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Struct, Versions
+from uuid import UUID
+
+from tagwire.message import Array, data_class, field, Message, Struct, Versions
 from tagwire.wire import DEFAULT_UUID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from uuid import UUID
-    from tagwire.message import Array
     from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [

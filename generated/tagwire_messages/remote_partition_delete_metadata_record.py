@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from tagwire.message import data_class, field, Message, Struct, Versions
 from tagwire.wire import DEFAULT_UUID
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from uuid import UUID
 
 __all__ = ["RemotePartitionDeleteMetadataRecord", "TopicIdPartitionEntry"]
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from tagwire.message import data_class, field, Message, Versions
 from tagwire.wire import DEFAULT_UUID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from uuid import UUID
     from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["RemoveRaftVoterRequest"]

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Struct, Versions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tagwire.message import Array
+from tagwire.message import Array, data_class, field, Message, Struct, Versions
 
 __all__ = ["ShareSnapshotValue", "StateBatch"]
 

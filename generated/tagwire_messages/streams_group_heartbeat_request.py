@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, Struct, Versions
+from tagwire.message import Array, ArrayOrNone, data_class, field, Message, Struct, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.message import Array, ArrayOrNone
     from tagwire_messages.request_header import RequestHeader
 
 __all__ = [

@@ -28,11 +28,17 @@ records                 []Record
 
 from __future__ import annotations
 
-from tagwire.message import Bits, Compression, computed_field, data_class, field, FormatStruct, Framing, RecordFormat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tagwire.message import Array
+from tagwire.message import (
+    Array,
+    Bits,
+    Compression,
+    computed_field,
+    data_class,
+    field,
+    FormatStruct,
+    Framing,
+    RecordFormat,
+)
 
 __all__ = ["Header", "Record", "RecordBatchV2"]
 

@@ -1,8 +1,8 @@
 """Lazy imports of packages' names and of optional libraries, and replacements for two modules that import slowly.
 
 `import tagwire` is fast because a package's names are loaded on first use (`lazy_names`). Optional libraries are also
-imported on first use (`required`). If one is missing, the error names the extra that installs it. `Generic` and
-`FrozenData` replace `typing.Generic` and data classes.
+imported on first use (`required`). If one is missing, the error names the extra that installs it. `Generic`,
+`ClassVar` and `FrozenData` replace names of `typing`, and data classes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,19 @@ else:
         __slots__ = ()
         __class_getitem__ = classmethod(GenericAlias)
 
+    class ClassVar:
+        """Replaces `typing.ClassVar` in annotations of base classes, so that `typing.get_type_hints` can read them."""
+
+        def __class_getitem__(cls, type):
+            from typing import ClassVar
+
+            return ClassVar[type]
+
     def dataclass_transform():
         return lambda cls: cls
 
 
-__all__ = ["FrozenData", "Generic", "lazy_names", "no_attribute", "required"]
+__all__ = ["ClassVar", "FrozenData", "Generic", "lazy_names", "no_attribute", "required"]
 
 
 @dataclass_transform()

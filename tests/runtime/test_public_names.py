@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import get_type_hints
 
 import pytest
 
@@ -14,7 +15,6 @@ import tagwire.testing
 import tagwire.wire
 import tagwire_messages
 
-SOURCE = Path(tagwire.__file__)
 GENERATED = Path(__file__).parents[2] / "generated"
 NAMES = {
     "tagwire": {2: "Registry require_level"},
@@ -27,12 +27,10 @@ NAMES = {
         2: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY NO_TAGS UnreadableBytes "
         "UnwritableValue WIRE_TYPES WITHOUT_TAGS booleans breaks_union check_null_length empty_object fixed_array "
         "has_twins is_subclass put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
-        "put_compact_count put_compact_string put_compact_strings put_count put_each "
-        "put_nullable_binary "
-        "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "
-        "put_tags put_uuids read_arrays read_binaries read_compact_arrays "
-        "read_compact_binaries read_compact_strings read_strings read_tags "
-        "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
+        "put_compact_count put_compact_string put_compact_strings put_count put_each put_nullable_binary "
+        "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings put_tags "
+        "put_uuids read_arrays read_binaries read_compact_arrays read_compact_binaries read_compact_strings "
+        "read_strings read_tags read_uuids required string_length tag_header uuid_bytes uuid_of uuid_or_default uvarint"
     },
 }
 """Names that generated code may import. Maps each module to runtime levels, and each level to the names that it added.
@@ -92,6 +90,15 @@ def test_generated_code_imports_only_public_modules() -> None:
         assert names <= promised(door), door
 
 
+@pytest.mark.thorough
+def test_annotations_of_generated_classes_can_be_evaluated() -> None:
+    for path in GENERATED.glob("*/**/*.py"):
+        module = import_module(".".join(path.relative_to(GENERATED).with_suffix("").parts))
+        for cls in vars(module).values():
+            if isinstance(cls, type) and issubclass(cls, tagwire.message.Struct):
+                assert set(cls.__slots__) <= get_type_hints(cls).keys() | {"unknown_tags"}, cls
+
+
 @pytest.mark.parametrize("name", tagwire.__all__)
 def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
     value = getattr(tagwire, name)
@@ -99,22 +106,14 @@ def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
     assert name == "RUNTIME_LEVEL" or value.__doc__
 
 
-def test_version() -> None:
-    assert tagwire.__version__ == "0.1.0"
-
-
-def run(code: str) -> None:
-    subprocess.run(
-        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(SOURCE.parents[1])!r})\n{code}"], check=True
-    )
-
-
 def test_submodules_do_not_hide_the_functions() -> None:
-    run(
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(tagwire.__file__).parents[1])!r});"
         "import tagwire.explain.trace, tagwire.message.engines, tagwire.frames.negotiation, tagwire.explain.text;"
         "import tagwire as t;"
         "assert callable(t.trace) and callable(t.engine) and callable(t.negotiate) and callable(t.annotate)"
     )
+    subprocess.run([sys.executable, "-I", "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", ["tagwire_workbench.fuzzing.corpus", "tagwire_workbench.fuzzing.mutate"])

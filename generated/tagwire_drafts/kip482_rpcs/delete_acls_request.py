@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, NONE, OptionalFields, Struct, Versions
+from tagwire.message import Array, data_class, field, Message, NONE, OptionalFields, Struct, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.message import Array
     from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]

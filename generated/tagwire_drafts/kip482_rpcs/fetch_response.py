@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, NONE, OptionalFields, Struct, Versions
+from tagwire.message import Array, ArrayOrNone, data_class, field, Message, NONE, OptionalFields, Struct, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.message import Array, ArrayOrNone
     from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
 
 __all__ = ["AbortedTransaction", "FetchResponse", "FetchablePartitionResponse", "FetchableTopicResponse"]

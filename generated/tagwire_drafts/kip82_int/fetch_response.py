@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from tagwire.message import data_class, field, Message, NONE, Struct, Versions
+from tagwire.message import Array, data_class, field, Message, NONE, Struct, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.message import Array
     from tagwire_drafts.kip82_int.response_header import ResponseHeader
 
 __all__ = ["FetchResponse", "FetchableTopicResponse", "PartitionData"]

@@ -18,6 +18,7 @@ value                   nullable bytes
 from __future__ import annotations
 
 from tagwire.message import (
+    Array,
     Bits,
     Compression,
     computed_field,
@@ -29,10 +30,6 @@ from tagwire.message import (
     Order,
     RecordFormat,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tagwire.message import Array
 
 __all__ = ["Header", "MessageKip82Int"]
 

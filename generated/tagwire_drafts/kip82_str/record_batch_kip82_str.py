@@ -28,6 +28,7 @@ messages                []Message
 from __future__ import annotations
 
 from tagwire.message import (
+    Array,
     Bits,
     Compression,
     computed_field,
@@ -38,10 +39,6 @@ from tagwire.message import (
     Framing,
     RecordFormat,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tagwire.message import Array
 
 __all__ = ["Header", "Message", "RecordBatchKip82Str"]
 

@@ -29,6 +29,7 @@ records                 []Record
 from __future__ import annotations
 
 from tagwire.message import (
+    Array,
     Bits,
     Compression,
     computed_field,
@@ -39,10 +40,6 @@ from tagwire.message import (
     Framing,
     RecordFormat,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tagwire.message import Array
 
 __all__ = ["Header", "Record", "RecordBatchV3Zigzag"]
 

@@ -106,7 +106,7 @@ class DataModuleView:
     doc: str
     imports: list[list[str]]
     type_imports: list[str]
-    """Imports that only annotations need. They are in `if TYPE_CHECKING`."""
+    """Imports that only type checkers need. They are in `if TYPE_CHECKING`."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """The structs, each after the structs that it contains, and finally the message."""
@@ -225,7 +225,7 @@ class DataViews:
         is_optional = field.nullable_versions or field.default is None
         # A deprecated field is declared as a property, and not as a descriptor such as Array.
         if field.type.is_array and field.deprecated is None:
-            array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
+            array = self.imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")
 
@@ -318,7 +318,7 @@ class DataViews:
         if field.enum is not None:
             return self.enum(field.enum) if field.enum.closed else f"{self.enum(field.enum)} | {wire.annotation}"
         module = wire.annotation_module
-        return self.type_imports.use(module, wire.annotation) if module else wire.annotation
+        return self.imports.use(module, wire.annotation) if module else wire.annotation
 
     def enum(self, register: RegisterSpec) -> str:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)

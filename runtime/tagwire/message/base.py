@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 
 from tagwire.errors import UnsupportedVersionError
-from tagwire.lazy import Generic
+from tagwire.lazy import ClassVar, Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import FirstUse, engine_methods, first_use, inherit_calls, message_calls
 from tagwire.message.struct_class import Struct, owned, same
@@ -19,7 +19,7 @@ __all__ = ["Message", "Struct", "decoded", "owned", "same"]  # the names that th
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Literal
+    from typing import Any, Literal
 
     from typing_extensions import TypeVar  # type checkers bundle it
 
@@ -78,20 +78,20 @@ class Message(Struct, Generic[H]):
     """The header version for each range of the message's versions. Only requests and responses have one."""
     FALLBACK: ClassVar[tuple[int, int] | None] = None
     """How to answer a request in an unsupported version: the version of the response, and its error code."""
-    OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
-    """How the message encodes optional fields (first draft of KIP-482), or None if it has no such fields."""
 
     if TYPE_CHECKING:
+        OPTIONAL_FIELDS: ClassVar[OptionalFields | None]
+        """How the message encodes optional fields (first draft of KIP-482), or None if it has no such fields."""
+        _layouts: ClassVar[dict[int, Layout]]
+        _serializers: ClassVar[dict[int, type[Serializer[Any]]]]
+        _codec: ClassVar[Any]
+        _bound: ClassVar[frozenset[str]]
 
         def __init__(self, **fields: Any) -> None: ...
 
     else:
+        OPTIONAL_FIELDS = None
         __reduce__ = FirstUse(Struct.__reduce__, engine_methods)
-
-    _layouts: ClassVar[dict[int, Layout]]
-    _serializers: ClassVar[dict[int, type[Serializer[Any]]]]
-    _codec: ClassVar[Any]
-    _bound: ClassVar[frozenset[str]]
 
     def __init_subclass__(cls) -> None:
         cls._layouts = {}

@@ -28,7 +28,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.lazy import FrozenData
+from tagwire.lazy import ClassVar, FrozenData
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.declarations import field
 from tagwire.message.field_table import layout_of_format
@@ -40,7 +40,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from dataclasses import KW_ONLY
-    from typing import Any, ClassVar, Final, TypeVar
+    from typing import Any, Final, TypeVar
 
     from tagwire._engine import Plan
     from tagwire.layout import Layout, StructLayout
@@ -130,8 +130,9 @@ class RecordFormat(FormatStruct):
     DISCRIMINATOR: ClassVar[str] = ""
     """The attribute whose value identifies this format, usually the magic byte, or "" if there is no such attribute."""
 
-    _layout: ClassVar[Layout]
-    _plan: ClassVar[Plan | None]
+    if TYPE_CHECKING:
+        _layout: ClassVar[Layout]
+        _plan: ClassVar[Plan | None]
 
     @classmethod
     def layout(cls) -> Layout:
