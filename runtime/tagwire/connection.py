@@ -42,7 +42,7 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_WAITING: Final = 64
 """If more requests than this are unanswered, `Connection.asking_all` waits for a response before it sends the next."""
-_OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
+_OTHERS: Final = ((b"HTTP", "HTTP"), (b"GET ", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes of other protocols, with hints for the error: read as a frame size, these bytes exceed the limit."""
 
 
@@ -126,7 +126,7 @@ class _Side:
             self.error = UnusableConnectionError(f"the connection became unusable at byte {at}: {error}{hint}")
             self.error.__cause__ = error
             if not found:
-                raise self.error from None
+                raise self.error from error
         return found
 
     def _read(self, frame: bytes, offset: int) -> Any:
