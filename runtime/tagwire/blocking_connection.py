@@ -102,6 +102,8 @@ def connect(
     to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time,
     AddressError for an invalid address, and InvalidTimeoutError for a timeout of 0, or of more than a day.
     """
+    if ssl is not None and not hasattr(ssl, "wrap_socket"):
+        raise TypeError(f"ssl: expected an SSLContext, such as ssl.create_default_context(), got {shown(ssl)}")
     connection = Connection(registry, client_id, **options)
     with ExitStack() as failing:
         with reaching(address, timeout) as where:

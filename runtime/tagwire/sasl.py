@@ -62,6 +62,9 @@ def login(mechanism: str, user: str, password: str, *, nonce: str | None = None)
 
     Raises SaslError for an unknown mechanism, and for a user name or password that the mechanism does not allow.
     """
+    for name, value in (("user", user), ("password", password)):
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SaslError(f"{name}: expected a string, got {type(value).__name__}")
     if mechanism == "PLAIN":
         if "\0" in user + password:
             raise SaslError("PLAIN: the user name and password must not contain a null character")

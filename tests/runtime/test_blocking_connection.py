@@ -213,6 +213,8 @@ def test_tls(driver: Any, peer: MockPeer) -> None:
         with pytest.raises(tagwire.PeerConnectionError, match="certificate verify failed"):
             driver(address, ssl=ssl.create_default_context(), timeout=60)
     assert answer.cluster_id == "c"
+    with pytest.raises(TypeError, match="ssl: expected an SSLContext"):
+        tagwire.connect("localhost:9092", messages.registry, ssl=True)  # type: ignore[arg-type]
 
 
 def test_the_answer_to_a_cancelled_request_is_dropped(peer: MockPeer) -> None:

@@ -48,10 +48,12 @@ class LossyVersionsError(NoCommonVersionError):
     def __str__(self) -> str:
         common = self.ours & self.theirs
         paths = ", ".join(loss.path for loss in self.losses)
+        reason = f"; version {common.highest} would lose {paths}; leave these out"
+        if self.problem:
+            reason = f": {self.problem}; correct this value, or leave it out"
         return (
-            f"{self.message_name}: the common versions {common} can't represent all of this message; version "
-            f"{common.highest} would lose {paths}; leave these out, or choose a version yourself"
-            f"{self.problem and f' ({self.problem})'}"
+            f"{self.message_name}: the common versions {common} can't represent all of this message{reason}, or choose "
+            "a version yourself"
         )
 
 

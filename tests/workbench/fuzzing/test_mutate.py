@@ -195,7 +195,11 @@ def test_unknown_values_are_rejected() -> None:
     with pytest.raises(UnsupportedVersionError):
         Mutator(kafka.registry, kafka.HeartbeatRequest, 99)
     mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
-    with pytest.raises(FramingError, match="unknown rule 'none'"):
-        mutator.mutate(b"", 1, rule="none")
-    with pytest.raises(FramingError, match="no mutation of kind 'a tag twice' is possible"):
-        mutator.mutate(b"", 1, rule="a tag twice")
+    words: dict[str, Any]
+    for words, text in (
+        ({"rule": "none"}, "unknown rule 'none'"),
+        ({"rule": "a tag twice"}, "no mutation of kind 'a tag twice' is possible"),
+        ({"kind": "bad"}, "unknown kind 'bad'; kinds are valid, near, invalid"),
+    ):
+        with pytest.raises(FramingError, match=text):
+            mutator.mutate(b"", 1, **words)

@@ -98,6 +98,8 @@ class Mutator:
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
+        if kind is not None and kind not in _KINDS:
+            raise FramingError(f"unknown kind {kind!r}; kinds are {', '.join(dict.fromkeys(_KINDS))}")
         random = seed if isinstance(seed, Random) else Random(seed)
         chosen = "invalid" if rule is not None else kind if kind is not None else random.choice(_KINDS)
         read = self.framing.read(data)

@@ -82,6 +82,8 @@ class MockPeer(JournalAssertions):
             raise PeerError(f"{cls.NAME} has none of the versions {versions}; its versions are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
             raise PeerError(f"on({cls.NAME}): expected an integer of 1 or more as `times`, got {shown(times)}")
+        if when is not None and not callable(when):
+            raise PeerError(f"on({cls.NAME}): expected a function of the request as `when`, got {shown(when)}")
         return AnswerRule(cls, response, answered, when=when, times=times, enact=self._rules.append)
 
     def offer(self, request: RequestName, versions: Versions | str) -> None:

@@ -161,6 +161,8 @@ def as_reply(answer: object) -> Reply:
     if answer is None or (isinstance(answer, Message) and answer.KIND == "response"):
         return Reply(answer)
     found = f"a {answer.KIND}, {answer.NAME}" if isinstance(answer, Message) else shown(answer)
+    if isinstance(answer, type):
+        found = f"the class {answer.__name__}; call it to create a response"
     raise PeerError(f"expected a response, a Reply or None, got {found}")
 
 
