@@ -127,13 +127,19 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         if not self._header_names_request:
             check_names_request(header)
             self._header_names_request = True
-        start = as_bytes(data)[:4]
+        data = as_bytes(data)
+        start = data[:4]
         if len(start) < 4:
             # The frame is too short for a header: let `decode_from` raise the DecodeError.
             header.decode_from(start, header.VERSIONS.lowest)
         api_key = int.from_bytes(start[:2], "big", signed=True)
         version = int.from_bytes(start[2:], "big", signed=True)
-        if ("request", "", api_key) not in self._by_key:
+        is_known = ("request", "", api_key) in self._by_key
+        # The size of a frame, which precedes it on a connection, looks like an API key and a version.
+        if int.from_bytes(start) == len(data) - 4 and not (is_known and version in self.request(api_key).VERSIONS):
+            expected = "a frame without its size; remove the first 4 bytes, or read a stream of frames"
+            raise unreadable("RequestHeader", None, "", 0, "the size of the frame", expected)
+        if not is_known:
             raise unreadable(
                 "RequestHeader", None, "request_api_key", 0, f"API key {api_key}", f"one of {self.keys('request')}"
             )

@@ -199,6 +199,9 @@ def test_unknown_versions() -> None:
     assert (header.correlation_id, header.client_id, end) == (5, "me", 13)
     with pytest.raises(UnsupportedVersionError, match="PollRequest has no version 9; supported versions are 0-3"):
         registry.decode_request(data)
+    for package, size in ((registry, 15), (messages.registry, 300)):
+        with pytest.raises(DecodeError, match="found the size of the frame, expected a frame without its size"):
+            package.decode_request(size.to_bytes(4, "big") + data.ljust(size, b"\0"))
 
 
 def test_the_header_of_an_unknown_api_is_read_as_far_as_its_versions_agree() -> None:
