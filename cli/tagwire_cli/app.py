@@ -49,6 +49,8 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of writes. Without a file name, they are about standard output: errors of other files have the name."""
 _COMMAND_OPTIONS: Final = ("--package", "--json", "--jsonl", "--hex", "--capture", "--check", "--diff")
 """Options of several commands that users may write before the command by mistake."""
+_DETECTING: Final = ("browse", "compare", "demo", "redact", "replay")
+"""Commands that read captures without the option `--capture`."""
 _CLIENT: Final = r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*"
 _EXTRA: Final = r"Got unexpected extra argument \((.+)\)"
 
@@ -94,6 +96,8 @@ def _option_hint(name: str, ctx: click.Context | None) -> str:
         return f"It is a global option; write it before the command, as in `tagwire {name} ...`."
     if name == "--to" and any(param.human_readable_name == "FORMAT" for param in ctx.command.params):
         return f"Give the new format as the first argument, as in `{ctx.command_path} FORMAT ...`."
+    if name == "--capture" and ctx.command.name in _DETECTING:
+        return "This command detects captures; leave out --capture."
     hint = next((hint for options, hint in _OTHER_TOOLS.items() if name in options.split()), "")
     if hint == _BROKER and ctx.command.name in ("record", "replay"):
         return "Give the address of the broker with --to HOST:PORT."
@@ -175,7 +179,7 @@ def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
 
     \b
     Examples:
-      tagwire explain 000d00050000000100016300      print each byte of a request with its meaning
+      tagwire explain 00120000000000070003646f63    print each byte of a request with its meaning
       tagwire decode --capture traffic.pcap         print captured requests and responses as JSON
       tagwire log dump orders-0 | head              print the records of a partition
       tagwire init pings                            create a protocol in the current folder

@@ -221,6 +221,7 @@ decode MetadataRequest 12|1|the input looks like hex; add --hex
 decode --frames request|1|the input looks like hex; add --hex
 get MetadataRequest 12 topics[].name|1|the input looks like hex; add --hex
 redact --frames request|1|the input looks like hex; add --hex
+explain --request|1|the input looks like hex; add --hex
 explain --hex {binary}|1|leave out --hex
 explain --response {binary}|2|give API VERSION, such as Metadata 13
 explain --frames request --response Metadata 12|2|give --response or --frames request, not both
@@ -256,6 +257,7 @@ redact empty.bin|0|empty.bin is empty
 decode --frames request empty.bin|0|empty.bin is empty
 encode --frames request empty.bin|0|empty.bin is empty
 log dump t.pcap|1|t.pcap: expected a log segment, got a network capture; read the file with `tagwire explain t.pcap`
+redact --capture p.pcap|2|This command detects captures; leave out --capture.
 redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
 replay p.pcap --to 127.0.0.1:1|1|p.pcap: skipped 1 response, because bytes or requests are missing from the capture
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request
@@ -264,13 +266,11 @@ show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --pac
 show Metadata --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
 spark audit . --leftovers --rejected-by 4.0|2|--leftovers can't be combined with --rejected-by
 decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as MessageV0 0
-decode --frames request {dump}|1|the input looks like a hex dump
 decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame
 show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
 show MetadataRequest 99|2|supported versions are 0-13
 explain t.pcap 13 MetadataRequest|2|there is no message 't.pcap'
 explain MetadataRequest t.pcap|2|got 't.pcap'; the input looks like a network capture; `tagwire explain t.pcap`
-explain --record-format v2 t.pcap|1|the input looks like a network capture
 explain --request t.pcap|1|the input looks like a network capture
 explain meta.properties|1|meta.properties, a file of a log; `tagwire log dump meta.properties` prints it
 explain data.json|1|the input looks like JSON; `tagwire encode MESSAGE VERSION` encodes it

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
+from tagwire.errors import DecodeError, LimitError
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.options import json_lines_option, limit_option, option_group
 from tagwire_cli.output.echo import progress_bar, say
@@ -111,12 +112,23 @@ def format_option(function: F) -> F:
     return cast(F, only_format_option(add(called)))
 
 
-lenient_option = click.option(
-    *("--lenient", "is_lenient"),
-    is_flag=True,
-    help="Accept what Kafka's reader accepts, skip damaged parts, and report both.",
-)
-"""Adds the option `--lenient`, which accepts all records that Kafka's reader accepts."""
+def lenient_option(function: F) -> F:
+    """Add the option `--lenient`. If it is not given, errors about damaged batches suggest it."""
+
+    @wraps(function)
+    def called(*args: Any, is_lenient: bool, **options: Any) -> Any:
+        try:
+            return function(*args, is_lenient=is_lenient, **options)
+        except DecodeError as error:
+            is_damage = getattr(error, "rule", "").startswith("TWL1") and not isinstance(error, LimitError)
+            if is_damage and not is_lenient:
+                error.add_note("to skip damaged parts, add --lenient")
+            raise
+
+    text = "Accept what Kafka's reader accepts, skip damaged parts, and report both."
+    return cast(F, click.option("--lenient", "is_lenient", is_flag=True, help=text)(called))
+
+
 only_format_option = click.option("--only-format", is_flag=True, help="Reject batches of any other format.")
 """Adds the flag `--only-format`, which rejects batches in any format other than that of `--format`."""
 

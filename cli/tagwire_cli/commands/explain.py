@@ -21,7 +21,7 @@ from tagwire_cli.arguments.options import (
 )
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.encodings import input_hint
-from tagwire_cli.input.files import InputError, note_empty, read_pasted
+from tagwire_cli.input.files import InputError, looks_like_hex, note_empty, read_pasted
 from tagwire_cli.output.echo import is_terminal, say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 from tagwire_cli.paths import is_file
@@ -166,7 +166,8 @@ def _named(settings: "ExplainSettings", options: dict[str, Any]) -> "_Units":
         if kind != "message":
             raise InputError("the input is empty; give a file, hex, or bytes on standard input")
         note_empty(file)
-    if encoding == "binary" and (has_sizes or kind in ("request", "format")) and capture_kind(data):
+    is_never_text = encoding == "binary" and (has_sizes or kind in ("request", "format"))
+    if is_never_text and (capture_kind(data) or looks_like_hex(data)):
         raise InputError(input_hint(data, file))
     given = Input(data, file, encoding, has_sizes, options["only"], options["port"])
     return *explain_units(settings, explainer, given), files

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("fmt")
-@click.argument("paths", nargs=-1, metavar="PATH...", type=InputPath(allow_dash=True, is_text=True))
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=InputPath(allow_dash=True, is_text=True))
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 def command(paths: Sequence[str], check: bool, diff: bool) -> None:

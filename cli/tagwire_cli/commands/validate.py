@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("validate")
-@click.argument("paths", nargs=-1, metavar="PATH...", type=InputPath(allow_dash=True, is_text=True))
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=InputPath(allow_dash=True, is_text=True))
 @report_options
 @click.option("--allow-tag-gaps", is_flag=True, help="Allow gaps between tags.")
 @click.option(

@@ -110,6 +110,8 @@ def print_error(error: TagwireError) -> int:
 
             file = error.file if given_name(error.file) == error.file else "-"
             text = f"{text}; if this is not a log segment, `tagwire explain {quote(file)}` detects what it is"
+        else:
+            text = "; ".join([text, *getattr(error, "__notes__", ())])
         say_error(text)
     is_usage = isinstance(error, (EngineError, MissingExtraError, UnreadableFileError)) or _is_in_settings(error)
     return 2 if is_usage else 1
