@@ -61,6 +61,9 @@ def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
         tagwire_result(*line, code=0)
     # A new project has no settings for black, so its tests must be formatted by black's defaults.
     run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)
+    with (folder / "pyproject.toml").open("a") as file:
+        file.write('[[tool.tagwire.sets]]\nspecs = "message_specs"\npackage = "acme.pings"\noutput = "src"\n')
+    tagwire_result("generate", code=0)
     if importlib.util.find_spec("mypy"):
         assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)
 
