@@ -52,14 +52,9 @@ def check(cls: Any, version: int, rows: list[bytes]) -> None:
     assert encoded.to_pylist() == [None if value is None else value.encode(version) for value in decoded]
 
 
-def test_golden_bytes() -> None:
-    for (cls, version), rows in goldens().items():
-        check(cls, version, rows)
-
-
-@pytest.mark.thorough
-def test_bytes_written_by_kafka() -> None:
-    for (cls, version), rows in kafkas().items():
+@pytest.mark.parametrize("sources", [goldens, pytest.param(kafkas, marks=pytest.mark.thorough)])
+def test_columns_of_known_bytes(sources: Any) -> None:
+    for (cls, version), rows in sources().items():
         check(cls, version, rows)
 
 

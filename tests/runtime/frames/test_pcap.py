@@ -116,13 +116,12 @@ def test_reused_port_starts_a_new_connection() -> None:
     assert numbers(frames) == [2] and [gap.reason for gap in gaps] == ["the capture ends within a frame"]
 
 
-def test_reused_port_without_a_syn_packet() -> None:
-    frames, gaps = read([SYN, Segment(START, request(1)), Segment(START - (1 << 31) + 5, request(2))])
-    assert numbers(frames) == [1, 2] and not gaps
-
-
-def test_a_first_packet_with_data() -> None:
-    frames, gaps = read([Segment(START - 1, request(1), flags="S"), Segment(START + SIZE, request(2))])
+@pytest.mark.parametrize("segments", [
+    [SYN, Segment(START, request(1)), Segment(START - (1 << 31) + 5, request(2))],
+    [Segment(START - 1, request(1), flags="S"), Segment(START + SIZE, request(2))],
+], ids=["a reused port without a SYN packet", "a first packet with data"])  # fmt: skip
+def test_unusual_first_packets(segments: list[Segment]) -> None:
+    frames, gaps = read(segments)
     assert numbers(frames) == [1, 2] and not gaps
 
 

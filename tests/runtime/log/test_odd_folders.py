@@ -134,7 +134,7 @@ def three_segments(folder: Path) -> Path:
     return folder
 
 
-def test_a_segment_that_cannot_be_read_does_not_end_a_salvage(unreadable: Any, tmp_path: Path) -> None:
+def test_a_segment_that_cannot_be_read_ends_neither_a_salvage_nor_verifying(unreadable: Any, tmp_path: Path) -> None:
     folder = three_segments(tmp_path / "alpha-0")
     unreadable(folder / name(2))
     reports = salvage(log.Partition(folder), tmp_path / "out")
@@ -143,14 +143,9 @@ def test_a_segment_that_cannot_be_read_does_not_end_a_salvage(unreadable: Any, t
     assert (problem.rule, problem.message) == ("TWL100", "can't be read: Permission denied")
     assert [batch.base_offset for batch in log.read(tmp_path / "out" / "alpha-0")] == [0, 4]
     assert CliRunner().invoke(main, ["log", "salvage", str(folder), "--output", str(tmp_path / "2")]).exit_code == 1
-
-
-def test_a_segment_that_cannot_be_read_does_not_end_verifying(unreadable: Any, tmp_path: Path) -> None:
-    folder = three_segments(tmp_path / "alpha-0")
-    unreadable(folder / name(2))
-    reports = list(verify_partition(log.Partition(folder)))
+    verified = list(verify_partition(log.Partition(folder)))
     expected = [(2, []), (0, ["TWL100"]), (2, [])]
-    assert [(each.records, [problem.rule for problem in each.problems]) for each in reports] == expected
+    assert [(each.records, [problem.rule for problem in each.problems]) for each in verified] == expected
 
 
 def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
