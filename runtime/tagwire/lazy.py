@@ -30,7 +30,10 @@ else:
         __class_getitem__ = classmethod(GenericAlias)
 
     class ClassVar:
-        """Replaces `typing.ClassVar` in annotations of base classes, so that `typing.get_type_hints` can read them."""
+        """Replaces `typing.ClassVar` in annotations of base classes, so that `typing.get_type_hints` can read them.
+
+        Import it in the `else` branch of `if TYPE_CHECKING`, because pyright recognizes only `typing.ClassVar` itself.
+        """
 
         def __class_getitem__(cls, type):
             from typing import ClassVar

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 
 from tagwire.errors import UnsupportedVersionError
-from tagwire.lazy import ClassVar, Generic
+from tagwire.lazy import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import FirstUse, engine_methods, first_use, inherit_calls, message_calls
 from tagwire.message.struct_class import Struct, owned, same
@@ -19,7 +19,7 @@ __all__ = ["Message", "Struct", "decoded", "owned", "same"]  # the names that th
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, ClassVar, Literal
 
     from typing_extensions import TypeVar  # type checkers bundle it
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     H = TypeVar("H", default=Any)
 
 else:
+    from tagwire.lazy import ClassVar
+
     H = "H"
 
 

@@ -28,7 +28,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.lazy import ClassVar, FrozenData
+from tagwire.lazy import FrozenData
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.declarations import field
 from tagwire.message.field_table import layout_of_format
@@ -40,13 +40,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from dataclasses import KW_ONLY
-    from typing import Any, Final, TypeVar
+    from typing import Any, ClassVar, Final, TypeVar
 
     from tagwire._engine import Plan
     from tagwire.layout import Layout, StructLayout
     from tagwire.message.field_table import FieldRow
 
     F = TypeVar("F", bound="RecordFormat")
+else:
+    from tagwire.lazy import ClassVar
 
 VARINTS: Final = {
     "varint": Varint(32, zigzag=True),

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tagwire.errors import EncodeError
-from tagwire.lazy import ClassVar
 from tagwire.message.binding import FirstUse, constructor, engine_methods, field_table, first_use, from_fields
 from tagwire.message.declarations import attributes_of, field
 from tagwire.wire.unknown_tags import NO_TAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, dataclass_transform
+    from typing import Any, ClassVar, dataclass_transform
 
     from typing_extensions import TypeVar  # type checkers include `typing_extensions`
 
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
         """Makes type checkers derive the constructor of each subclass from its declared fields."""
 
 else:
+    from tagwire.lazy import ClassVar
+
     Declarations = object
 
 
