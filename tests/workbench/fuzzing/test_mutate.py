@@ -195,7 +195,7 @@ def test_unknown_values_are_rejected() -> None:
     with pytest.raises(UnsupportedVersionError):
         Mutator(kafka.registry, kafka.HeartbeatRequest, 99)
     mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
-    words: dict[str, Any]
+    words: Any
     for words, text in (
         ({"rule": "none"}, "unknown rule 'none'"),
         ({"rule": "a tag twice"}, "no mutation of kind 'a tag twice' is possible"),
