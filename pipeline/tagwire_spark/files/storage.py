@@ -154,7 +154,10 @@ def locations(
             _remote(path, stack, options, looks_in_parents=looks_in_parents) if is_remote(path) else _local(path)
         )
         if not found:
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{path}: there is no such file or folder."))
+            text = f"{path}: there is no such file or folder"
+            if is_remote(path):
+                text += "; in object storage, a folder exists only while it contains objects"
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{text}."))
         yield from found
 
 
@@ -171,7 +174,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
         found = _found(system, bare)
     if not found:
         return None
-    tree = _Tree(path, bare, bare, stack, options)
+    tree = _Tree(path, bare, bare, system, stack, options)
     tree.add(found, [bare.strip("/")])
     return Location(tree.root, tree, is_named=True)
 
@@ -197,11 +200,12 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
         if is_named and looks_in_parents:
             marks.look_in_parents(bare.strip("/"))
         found = _found(system, root, most)
+        is_empty = is_named and not found and _is_folder(system, bare)
     if root and root.strip("/") in found:  # the URL names a file
         root = root.rpartition("/")[0]
-    selected = _selected(bare.strip("/"), root.strip("/"), found, is_named=is_named)
-    tree = _Tree(path, bare, root, stack, options)
-    tree.is_concurrent = bool(getattr(system, "async_impl", False))
+    name = bare.strip("/")
+    selected = [name] if is_empty else _selected(name, root.strip("/"), found, is_named=is_named)
+    tree = _Tree(path, bare, root, system, stack, options)
     marks.add(root.strip("/"), found)
     tree.marks = marks
     tree.add(found, selected)
@@ -209,10 +213,19 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 
 
 def _found(system: Any, folder: str, levels: int | None = None) -> dict[str, Any]:
-    """Return the details of all files below a folder, by name without slashes at the ends."""
+    """Return the details of all files below a folder, by name without slashes at the ends.
+
+    Leave out the empty objects with which S3 tools mark a folder. Their names end with a slash.
+    """
     system.invalidate_cache()
     listed = retried(partial(system.find, folder, maxdepth=levels, detail=True))
-    return {name.strip("/"): facts for name, facts in listed.items()}
+    return {name.strip("/"): facts for name, facts in listed.items() if not name.endswith("/")}
+
+
+def _is_folder(system: Any, path: str) -> bool:
+    """Return whether a path is a folder, even an empty one, if the file system has empty folders."""
+    system.invalidate_cache()
+    return bool(retried(partial(system.isdir, path)))
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
@@ -249,8 +262,8 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
     if not is_remote(folder):
         return Location(Path(folder), is_named=True)
     system, bare = store(folder, options)
-    tree = _Tree(folder, bare, bare, stack, options)
-    tree.is_concurrent, tree.is_received = bool(getattr(system, "async_impl", False)), True
+    tree = _Tree(folder, bare, bare, system, stack, options)
+    tree.is_received = True
     for name, size, tag, time in listed:
         tree.add_file(tree.root / name, FileState(size, "", tag), time)
     return Location(tree.root, tree, is_named=True)
@@ -259,9 +272,9 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
 class _Tree:
     """A local tree of empty files that mirrors a remote listing. It remembers the state and URL of each remote file."""
 
-    def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
+    def __init__(self, url: str, bare: str, root: str, system: Any, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
-        self.is_concurrent = False
+        self.is_concurrent = bool(getattr(system, "async_impl", False))
         self.is_received = False
         """Whether this process is a task that received the listing from the driver."""
         self.marks: Marks | None = None
@@ -289,10 +302,17 @@ class _Tree:
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def _check(self, name: str) -> None:
-        """Raise PipelineError for a name with the part `..`, because its local file would be outside of the tree."""
+        """Raise PipelineError for a name with the part `..` or `.`, because its local file would have another name.
+
+        A name may begin with `.` if the URL does, as in `tar://.::/path/of.tar`.
+        """
         if ".." in name.split("/"):
             text = f"{name}: object names with the part '..' are not supported; rename the object, or give another URL"
             raise unreadable(self.options.hidden(text))
+        if "." in name[len(self._name) :].split("/"):
+            url = _joined(self._url, ".") + self._suffix
+            text = f"{name}: the part '.' of an object name must be in the URL; give {url}"
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", self.options.hidden(f"{text}."))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

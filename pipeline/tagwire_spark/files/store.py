@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from random import random
 from typing import Any, Final, TypeVar
 
@@ -86,6 +87,11 @@ def _secrets(options: Mapping[str, Any], *, is_secret: bool = False) -> set[str]
 def is_remote(path: str) -> bool:
     """Return whether a path is a URL of a remote file system."""
     return "://" in path and not path.startswith("file://")
+
+
+def inner_path(file: str) -> Path:
+    """Return the path of a file or folder. For a URL in an archive, leave out the archive's URL, as in `zip://logs`."""
+    return Path(file.partition("::")[0] if is_remote(file) else file)
 
 
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
@@ -215,7 +221,8 @@ class ConditionalObjects:
             found = retried(partial(self.system.ls, self._prefix, detail=False))
         except FileNotFoundError:
             return []
-        return [str(name).rstrip("/").rpartition("/")[2] for name in found]
+        names = (str(name).rstrip("/") for name in found)
+        return [name.rpartition("/")[2] for name in names if name != self._prefix]  # without a marker of the folder
 
     def listed(self, folder: str) -> list[str]:
         """Return the full names of all objects below a folder."""

@@ -28,7 +28,7 @@ from tagwire_spark.columns.schema_check import check_requested_columns, under_na
 from tagwire_spark.errors import PipelineError, rejections
 from tagwire_spark.files.commit import settled_number, unchanged_since
 from tagwire_spark.files.storage import folder_of
-from tagwire_spark.files.store import StorageOptions, is_remote, reaching, retried, store
+from tagwire_spark.files.store import StorageOptions, inner_path, is_remote, reaching, retried, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_strings
 from tagwire_spark.log_read.listing import check_found, log_locations, settled_location
@@ -106,7 +106,7 @@ def _units(query: LogQuery) -> list[_Unit]:
             )
         units += found
     _check_replicas(units)
-    there = {partition_key(Path(_folder(path).partition("::")[0])) for path, *_ in units}
+    there = {partition_key(inner_path(_folder(path))) for path, *_ in units}
     check_partitions_exist(query, there, lambda: there)
     return units
 
@@ -117,7 +117,7 @@ def _check_replicas(units: list[_Unit]) -> None:
     paths: set[str] = set()
     for path, *_ in units:
         folder = _folder(path)
-        key = partition_key(Path(folder.partition("::")[0]))
+        key = partition_key(inner_path(folder))
         known = folders.setdefault(key, folder)
         if known != folder or path in paths or (folder in paths):
             raise replicas_error(known, folder, key, has_option=False)
@@ -164,11 +164,12 @@ def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
 
 def _within(url: str, name: str) -> str:
     first, chain, rest = url.partition("::")
-    return f"{first.rstrip('/')}/{name}{chain}{rest}"
+    folder = first if first.endswith("://") else f"{first.rstrip('/')}/"  # an archive's root has no name
+    return f"{folder}{name}{chain}{rest}"
 
 
 def _folder(path: str) -> str:
-    return folder_of(path) if log_file(Path(path.partition("::")[0])) else path
+    return folder_of(path) if log_file(inner_path(path)) else path
 
 
 def _above(path: str) -> str:

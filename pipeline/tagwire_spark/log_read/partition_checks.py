@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import folder_of
-from tagwire_spark.files.store import is_remote
+from tagwire_spark.files.store import inner_path, is_remote
 from tagwire_spark.log_read.listing import shown_names
 from tagwire_spark.log_read.query import ALL, LogQuery, partition_key
 from tagwire_spark.options import invalid
@@ -54,7 +54,7 @@ def without_replicas(splits: Iterable["Split"], query: LogQuery) -> list["Split"
         for folder, in_folder in folders.items():
             known = found.setdefault(_real(folder) if len(folders) > 1 else folder, {})
             for split in in_folder:
-                name = split.file.rpartition("/")[2]
+                name = inner_path(split.file).name
                 if name in known and not query.longest:
                     raise replicas_error(folder, folder_of(known[name].file), key)
                 known.setdefault(name, split)

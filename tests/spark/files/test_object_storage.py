@@ -203,6 +203,21 @@ def test_s3_receives_one_listing_and_range_requests_with_an_etag(s3: Any) -> Non
         assert not any("timeindex" in each[1] for each in seen)
 
 
+def test_markers_of_s3_folders_are_not_files(s3: Any) -> None:
+    """Tools create an empty object such as `logs/` to show an empty folder."""
+    system, options, _ = s3
+    given = {"storageOptions": json.dumps(options)}
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*a folder exists only while it contains objects"):
+        stream("s3://logs/m", **given).initialOffset()
+    system.touch("logs/m/")
+    assert stream("s3://logs/m", **given).initialOffset() == {}
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*no log segment found"):
+        offsets("s3://logs/m", **given)
+    system.touch("logs/m/t-0/")
+    job("s3://logs/m", table(("t", 0, 0, None, b"v")), **given)  # type: ignore[arg-type]
+    assert offsets("s3://logs/m", **given) == [0]
+
+
 def test_s3_rejects_a_range_of_another_object(s3: Any) -> None:
     system, options, _ = s3
     query = log_query({"path": "s3://logs/n", "storageOptions": json.dumps(options)})
