@@ -17,11 +17,10 @@ producers set record timestamps.
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.log import Partition, Segment
-from tagwire.log.damage import Damage, pieces
+from tagwire.log.damage import Damage, is_unfinished, pieces
 from tagwire.log.errors import LogError, LogPathError, is_file
 from tagwire.log.indexes import TimeIndex
 from tagwire.log.names import log_file
@@ -29,7 +28,7 @@ from tagwire.log.scan import BatchSpan, LogBatch, Scan
 from tagwire_spark.errors import rejections
 from tagwire_spark.files.commit_folder import DONE
 from tagwire_spark.files.storage import Location
-from tagwire_spark.files.store import is_remote
+from tagwire_spark.files.store import inner_path
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.options import invalid
 
@@ -116,7 +115,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 def named_offset(file: str) -> int | None:
     """Return the base offset in the name of a segment, a path or URL. Return None if it isn't named like a segment."""
-    name = log_file(Path(file.partition("::")[0] if is_remote(file) else file))  # leave out the URL of a zip file
+    name = log_file(inner_path(file))
     return name.base_offset if name else None
 
 
@@ -172,14 +171,15 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 def _after_damage(scan: Scan, position: int, last: int, *, permissive: bool) -> int | None:
     """Return the position of the first whole batch after the invalid bytes at a position, or None if there is none.
 
-    If there is one, LogError is raised unless `permissive`. `last` is the last offset before the position.
+    Unless `permissive`, raises LogError if the bytes can't be an incomplete batch at the log's end. `last` is the last
+    offset before the position.
     """
     damage, *found = islice(pieces(scan, position, last), 2)
-    if not (found and isinstance(damage, Damage)):
+    if not isinstance(damage, Damage) or is_unfinished(scan, damage):
         return None
     if not permissive:
         raise damage.error
-    return damage.end
+    return damage.end if found else None
 
 
 def has_offset(scan: Scan, position: int, offset: int) -> bool:

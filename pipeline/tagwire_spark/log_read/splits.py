@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from tagwire.log import LogError, LogPathError, Partition, Segment
+from tagwire.log.scan import Scan
 from tagwire_spark.errors import loss, rejections, repeated
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, locations
@@ -27,7 +28,7 @@ from tagwire_spark.log_read.listing import (
     partitions_there,
     settled_location,
 )
-from tagwire_spark.log_read.log_offsets import earlier_part, end_of, with_offsets_of_times
+from tagwire_spark.log_read.log_offsets import LogEnd, earlier_part, end_of, with_offsets_of_times
 from tagwire_spark.log_read.partition_checks import check_partitions_exist, shorter_replicas, without_replicas
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
@@ -179,12 +180,19 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     # Ignore damage here, because a task will report it.
     end = end_of(segments, query.formats, permissive=True)
     assert end is not None
-    if query.partial:
+    if query.partial and _has_unfinished_end(query, last, end):
         for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):
             each.end = end.position
     for kind, offset in given.items() if is_compared else ():
         if offset > end.offset:
             raise loss(f"The {kind} offset {offset} is greater than {end.offset}, the log end offset of {name}")
+
+
+def _has_unfinished_end(query: LogQuery, segment: Segment, end: LogEnd) -> bool:
+    """Return whether the bytes after a log's last batch can be left out: zeros, or an incomplete batch."""
+    with segment.opened() as data:
+        scan = Scan(segment.name, data, query.formats)
+        return scan.ends_at(end.position) or scan.is_unfinished_at(end.position, end.offset - 1)
 
 
 def whole_splits(query: LogQuery, partitions: Iterable[_ToRead], location: Location) -> Iterator[Split]:

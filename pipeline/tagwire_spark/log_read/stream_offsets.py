@@ -215,8 +215,10 @@ def check_loss(logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | N
         elif log.first > start:
             deleted = f"offsets {start} to {log.first - 1} were deleted before the stream read them"
             why = f"{name} now begins at offset {log.first}, so {deleted}"
-        elif log.log_end < start or log.end < (ends or {}).get(key, 0):
-            why = f"{name} now ends before offset {log.end}, so offsets that the stream found earlier are missing"
+        elif log.log_end < start:
+            why = f"{name} ends at offset {log.log_end}, but the next offset to read is {start}"
+        elif log.end < (end := (ends or {}).get(key, 0)):
+            why = f"{name} ends at offset {log.end}, but the stream found records up to offset {end - 1} before"
         else:
             continue
         raise loss(why)

@@ -55,8 +55,9 @@ def columns(
     """Return a segment file or a partition folder as Arrow columns, with a row for each record or batch.
 
     `columns` names the columns; None means all. With `level="batch"`, there is a row for each batch header (in v0 and
-    v1, for each outermost message); nothing is decompressed, and no checksum is verified. Rows begin at
-    `start_offset`. `format`, `only`, `strict`, `partial` and `from_log_start` work as in `tagwire.log.read`.
+    v1, for each outermost message); nothing is decompressed, and checksums are verified only with `partial`, to find an
+    incomplete batch. Rows begin at `start_offset`. `format`, `only`, `strict`, `partial` and `from_log_start` work as
+    in `tagwire.log.read`.
 
     At an invalid batch, `errors="raise"` raises LogError after yielding the rows before it. With "skip", reading
     continues after the batch, and the result's `skipped` lists the skipped bytes.
@@ -72,7 +73,9 @@ def columns(
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
-    options = ReadOptions(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
+    options = ReadOptions(
+        *(start_offset, formats, level == "batch", errors, limits, partial, from_log_start), verified=partial
+    )
     if payload is not None and level == "batch":
         raise ColumnError(
             "argument `message` decodes values of records, so it can't be combined with level 'batch'; "
@@ -236,7 +239,7 @@ class Pass:
             try:
                 yield from self.in_python(scan, first_offset, rejected=halt == "rejected")
             except LogError as error:
-                if cut_off and error.rule == "TWL101":
+                if cut_off and scan.is_unfinished_at(rows.position, rows.last_offset):
                     return
                 yield from self.failed(scan, error)
 

@@ -20,7 +20,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, LimitError
 from tagwire.layout import Array
 from tagwire.log.errors import LogError, reject
 from tagwire.log.file_bytes import Bytes
@@ -68,15 +68,27 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Log
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[LogBatch]:
     """Yield the whole batches, starting at `position`.
 
-    `skip` is called with a LogError for damage between batches, and for invalid records. With `partial`, a truncated
+    `skip` is called with a LogError for damage between batches, and for invalid records. With `partial`, an incomplete
     batch at the end of the file is left out without an error.
     """
     for piece in pieces(scan, position):
         if isinstance(piece, LogBatch):
             piece.skip = skip
             yield piece
-        elif not (partial and piece.error.rule == "TWL101" and piece.end == len(scan.data)):
+        elif not (partial and is_unfinished(scan, piece)):
             skip(piece.error)
+
+
+def is_unfinished(scan: Scan, piece: LogBatch | Damage) -> bool:
+    """Return whether a piece may be an incomplete batch: invalid bytes with no whole batch after them.
+
+    The file ends within an incomplete batch or, if it is preallocated, continues with zeros. Bytes with the magic byte
+    of no format are never a batch.
+    """
+    if not isinstance(piece, Damage) or isinstance(piece.error, LimitError) or not scan.ends_at(piece.end):
+        return False
+    at = piece.error.offset
+    return piece.error.rule != "TWL103" or scan.data[at : at + 1] == b"\0"
 
 
 def _next(scan: Scan, position: int, last: int) -> int:
@@ -103,7 +115,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
     data, pattern, size = scan.data, scan.formats.pattern, _FIRST_WINDOW
-    while pattern is not None and position < len(data):
+    while pattern is not None and (position := _past_zeros(scan, position)) < len(data):
         window = data[position : position + size]
         stop = len(window) if position + len(window) >= len(data) else len(window) - LONGEST + 1
         if (search := scan.search) is not None:
@@ -117,14 +129,20 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
             if scan.may_begin(position + at, window[at : at + LONGEST]):
                 yield position + at
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
-    while position < len(data):
-        header = data[position : position + LONGEST]
-        if not header.strip(b"\0"):  # a header contains a length, so it can't be all zeros
-            position = max(position, scan.zeros_end(position) - LONGEST) + 1
-            continue
-        if scan.may_begin(position, header):
+    while (position := _past_zeros(scan, position)) < len(data):
+        if scan.may_begin(position, data[position : position + LONGEST]):
             yield position
         position += 1
+
+
+def _past_zeros(scan: Scan, position: int) -> int:
+    """Return the first position, from `position` on, at which a batch may begin if zeros can't be a batch.
+
+    A header contains a length, so it can't be all zeros.
+    """
+    if scan.data[position : position + LONGEST].strip(b"\0"):
+        return position
+    return max(position, scan.zeros_end(position) - LONGEST) + 1
 
 
 def _whole(scan: Scan, position: int) -> RecordBatch | None:

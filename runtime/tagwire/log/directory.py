@@ -148,8 +148,8 @@ def read(
     The first batch is the one that contains `start_offset`, even if it also contains lower offsets. If compaction has
     removed that batch, reading begins with the next one. `format`, `only` and `strict` work as in
     `tagwire.records.read_batches`. With `from_log_start`, batches below the partition's start offset are left out. With
-    `partial`, a truncated batch at the end of the log is left out. Zeros at the end of a file are ignored. With `skip`,
-    reading continues after damage, as in `Segment.batches`.
+    `partial`, an incomplete batch at the end of the log is left out. Zeros at the end of a file are ignored. With
+    `skip`, reading continues after damage, as in `Segment.batches`.
 
     Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
     LogError at the first invalid batch.

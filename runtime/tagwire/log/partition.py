@@ -16,10 +16,11 @@ from uuid import UUID
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
+from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, is_file, reject, unreadable
 from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
-from tagwire.log.scan import LogBatch, Skip
+from tagwire.log.scan import LogBatch, Scan, Skip
 from tagwire.log.segment import Segment
 from tagwire.text_format import shown
 
@@ -112,7 +113,7 @@ class Partition:
                 found[name.base_offset] = segment
         for swap in swaps:
             first = swap.base_offset or 0
-            end = swap.end_offset() or first + 1
+            end = _end_of_swap(swap) or first + 1
             found = {base: each for base, each in found.items() if not first <= base < end} | {first: swap}
         return tuple(found[base] for base in sorted(found))
 
@@ -144,7 +145,7 @@ class Partition:
         """Yield the batches of all segments, starting at the batch that contains `start_offset`.
 
         If no batch contains it, start at the next batch. With `from_log_start`, batches below `log_start_offset` are
-        left out. With `partial`, a truncated batch at the end of the log is left out. `skip` works as in
+        left out. With `partial`, an incomplete batch at the end of the log is left out. `skip` works as in
         `Segment.batches`. Raises LogError at the first invalid batch. If a broker compacts or deletes a segment during
         the iteration, the folder is listed again.
         """
@@ -275,6 +276,18 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"<partition {self.path}>"
+
+
+def _end_of_swap(swap: Segment) -> int | None:
+    """Return the offset after a `.swap` segment's last whole batch, even if the segment is damaged."""
+    try:
+        return swap.end_offset()
+    except LogError:
+        end = None
+        with swap.opened() as data:
+            for piece in pieces(Scan(swap.name, data)):
+                end = end if isinstance(piece, Damage) else piece.last_offset + 1
+        return end
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:

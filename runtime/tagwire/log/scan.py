@@ -153,19 +153,30 @@ class Scan:
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[LogBatch]:
         """Yield the batches, starting at `position`. Raises LogError at the first invalid batch.
 
-        With `partial`, a truncated batch at the end is left out.
+        With `partial`, an incomplete batch at the end is left out.
         """
+        last = -1
         while True:
             try:
                 batch = self.next_batch(position)
-            except LogError as error:
-                if partial and error.rule == "TWL101":
+            except LogError:
+                if partial and self.is_unfinished_at(position, last):
                     return
                 raise
             if batch is None:
                 return
             yield batch
-            position += batch.size
+            position, last = position + batch.size, batch.last_offset
+
+    def is_unfinished_at(self, position: int, last: int) -> bool:
+        """Return whether there is an incomplete batch at a position, and no whole batch after it.
+
+        `last` is the last offset before the position, or -1 if it is unknown.
+        """
+        from tagwire.log.damage import is_unfinished, pieces
+
+        piece = next(pieces(self, position, last), None)
+        return piece is not None and is_unfinished(self, piece)
 
     def next_batch(self, position: int) -> LogBatch | None:
         """Return the batch at a position, or None if the data ends there. Raises LogError, like `batch`."""

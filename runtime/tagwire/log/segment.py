@@ -84,8 +84,8 @@ class Segment:
     ) -> Iterator[LogBatch]:
         """Yield the batches, starting at the batch that contains `start_offset`.
 
-        If no batch contains it, start at the next batch. Only one batch is in memory at a time. With `partial`, a
-        truncated last batch is left out. Raises LogError at the first invalid batch. With `skip`, damage is left out
+        If no batch contains it, start at the next batch. Only one batch is in memory at a time. With `partial`, an
+        incomplete last batch is left out. Raises LogError at the first invalid batch. With `skip`, damage is left out
         instead: bytes that aren't a batch, and the rest of a batch from its first invalid record on. `skip` is called
         with a LogError for each of these.
         """

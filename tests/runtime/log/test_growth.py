@@ -18,7 +18,7 @@ from small_logs import sealed, write_segment
 
 from tagwire import log
 from tagwire.log import damage
-from tagwire.log.damage import Damage, RangeSums, pieces
+from tagwire.log.damage import RangeSums, pieces
 from tagwire.log.scan import Scan
 from tagwire.log.verify import verify_partition, verify_segment
 from tagwire.records import Record, build
@@ -59,7 +59,8 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
         return 0
 
     monkeypatch.setattr(damage, "extended", counted)
-    monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
+    of = RangeSums.of
+    monkeypatch.setattr(RangeSums, "of", lambda sums, start, end: of(sums, start, end) ^ 1)
     # Use the Python search, whose work can be counted. The native search does the same work.
     monkeypatch.setattr(Scan, "search", None)
     costs, decoded, batch = [], list[int](), Scan.batch
@@ -76,13 +77,6 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
         assert len(decoded) < 4, "headers are decoded only if their checksum is right"
         costs.append(work)
     assert costs[1] < 3 * costs[0]
-
-
-def _of_counted(of: Any) -> Any:
-    def wrong(self: RangeSums, start: int, end: int) -> int:
-        return int(of(self, start, end)) ^ 1
-
-    return wrong
 
 
 def damaged(rnd: random.Random) -> bytes:
@@ -106,18 +100,15 @@ def test_damage_is_reported_as_by_trying_every_byte(monkeypatch: pytest.MonkeyPa
         bytes([0, 2]) * 5000,
     ]
 
-    def verdicts() -> list[Any]:
-        return [
-            [(p.position, p.end, str(p.error)) if isinstance(p, Damage) else (p.position, p.size) for p in found]
-            for found in (pieces(Scan("file", data)) for data in files)
-        ]
+    def verdicts() -> list[str]:
+        return [str([*pieces(Scan("file", data))]) for data in files]
 
     fast = verdicts()
     monkeypatch.setattr(Scan, "search", None)
     assert verdicts() == fast
     monkeypatch.setattr(Scan, "expect_damage", lambda self: None)
     assert verdicts() == fast
-    assert sum(len(piece) == 3 for each in fast for piece in each) > 30
+    assert sum(each.count("Damage") for each in fast) > 30
 
 
 def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:

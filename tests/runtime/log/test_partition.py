@@ -85,43 +85,38 @@ def test_zeros_to_the_end_are_the_end(zeros: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
 
 
-@pytest.mark.parametrize("cut", [1, 30, 60])
-def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
-    folder = copy_of("kafka28/alpha-upgrade2-0")
-    segment = folder / "00000000000000000000.log"
-    data = segment.read_bytes()
-    count, position = len(list(log.read(folder))), [at for at, _ in log.Segment(segment).positioned_batches()][-1]
-    segment.write_bytes(data[:-cut])
-    with pytest.raises(
-        log.LogError, match=f"00000000000000000000.log: log: byte {position}: found a batch of"
-    ) as caught:
-        list(log.read(folder))
-    assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
-    assert len(list(log.read(folder, partial=True))) == count - 1
-    for where in (folder, segment):
-        assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
-        with pytest.raises(log.LogError) as after:
-            list(log.read(where, start_offset=1 << 40))
-        assert (after.value.rule, after.value.offset) == ("TWL101", position)
-
-
-@pytest.mark.parametrize("left", [8, 12, 16])
-def test_a_last_header_that_is_cut_off(left: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("zeros", [0, 1, 5000])
+def test_an_incomplete_last_batch(zeros: int, tmp_path: Path) -> None:
     first, second = (build([Record(offset, 300, b"k", b"v")]).encode() for offset in (5, 6))
-    path = tmp_path / "00000000000000000005.log"
-    path.write_bytes(first + second[:left])
-    with pytest.raises(log.LogError) as caught:
-        list(log.read(path))
-    assert (caught.value.rule, caught.value.offset) == ("TWL101", len(first))
-    assert [batch.base_offset for batch in log.read(path, partial=True)] == [5]
+    path, skipped = write_segment(tmp_path / "t-0", base=5), list[object]()
+    for left in range(8, len(second) - 1):
+        path.write_bytes(first + second[:left] + bytes(zeros))
+        for where, start in ((path, None), (path.parent, None), (path, 1 << 40), (path.parent, 1 << 40)):
+            assert len(list(log.read(where, start, partial=True))) == (1 if start is None else 0)
+            if zeros < 5000 or start is None:  # the checksum of a batch before the start offset is not verified
+                with pytest.raises(log.LogError, match=r"0005.log: (log|v.): (crc at )?byte \d+: found ") as caught:
+                    list(log.read(where, start))
+                found = caught.value.rule, caught.value.offset, caught.value.file
+                assert zeros or found == ("TWL101", len(first), str(path))
+        assert [batch.base_offset for batch in log.read(path, partial=True, skip=skipped.append)] == [5] and not skipped
+        for level in ("record", "batch"):
+            assert len(pa.table(log.columns(path, ["file"], level=level, partial=True))) == 1
+    write_segment(path.parent, base=6)
+    for read in (log.read, log.columns):
+        with pytest.raises(log.LogError):  # only the last segment may end with an incomplete batch
+            list(read(path.parent, partial=True))
 
 
-def test_only_the_last_segment_may_be_cut_off(copy_of: CopyOf) -> None:
-    folder = copy_of("kafka28/alpha-m0-segs-0")
-    first = folder / "00000000000000000000.log"
-    first.write_bytes(first.read_bytes()[:-1])
-    with pytest.raises(log.LogError):
-        list(log.read(folder, partial=True))
+@pytest.mark.parametrize(("at", "byte", "rest"), [(8, b"\x7f", True), (30, b"\x7f", True), (16, b"x", False)])
+def test_damage_is_not_taken_for_an_incomplete_batch(at: int, byte: bytes, rest: bool, tmp_path: Path) -> None:
+    """Not incomplete: bytes with a whole batch after them, and bytes with the magic byte of no format."""
+    first, bad, last = (build([Record(offset, 300, b"k", b"v")]).encode() for offset in (5, 6, 7))
+    path, skipped = tmp_path / "00000000000000000005.log", list[object]()
+    path.write_bytes(first + bad[:at] + byte + bad[at + 1 :] + (last if rest else b""))
+    assert len(list(log.read(path, partial=True, skip=skipped.append))) == 1 + rest and len(skipped) == 1
+    for read in (log.read, log.columns):
+        with pytest.raises(log.LogError):
+            list(read(path, partial=True))
 
 
 def test_log_start_applies_on_request(logs: Path) -> None:
@@ -177,10 +172,14 @@ def test_deleted_and_cleaned_segments_do_not_count(copy_of: CopyOf) -> None:
 def test_swapped_segment_replaces_its_sources(copy_of: CopyOf) -> None:
     folder = copy_of("kafka28/alpha-m0-segs-0")
     whole = b"".join((folder / f"{base:020}.log").read_bytes() for base in (0, 91))
-    (folder / "00000000000000000000.log.swap").write_bytes(whole)
+    swap = folder / "00000000000000000000.log.swap"
+    swap.write_bytes(whole)
     offsets = [record.offset for batch in log.read(folder) for record in batch]
     assert bases(folder) == [0, 251, 381] and offsets == list(range(400))
     assert {path.name for path in log.Partition(folder).leftovers} >= {f"{base:020}.log" for base in (0, 91)}
+    swap.write_bytes(whole[:16] + b"x" + whole[17:])
+    rules = {problem.rule for report in verify_partition(log.Partition(folder)) for problem in report.problems}
+    assert "TWL103" in rules and bases(folder) == [0, 251, 381]
     (folder / "00000000000000000000.log.cleaned").touch()
     assert bases(folder) == [0, 91, 251, 381]
 

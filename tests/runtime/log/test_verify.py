@@ -169,14 +169,10 @@ def test_changes_that_break_no_rule(rule: str, name: str, change: Callable[[Path
     assert rule not in [found for _, _, found in problems(folder)]
 
 
-def test_a_time_index_entry_between_two_batches(tmp_path: Path) -> None:
+def test_entries_of_a_time_index_in_a_wrong_place(tmp_path: Path) -> None:
     (tmp_path / f"{FIRST}.log").write_bytes(batch_of(ONE) + batch_of(Record(10, 400, b"k", b"v")))
     (tmp_path / f"{FIRST}.timeindex").write_bytes(struct.pack(">qi", 400, 5))
     assert problems(tmp_path) == [(f"{FIRST}.timeindex", 0, "TWL212")]
-
-
-def test_a_time_index_entry_before_the_previous_one(tmp_path: Path) -> None:
-    (tmp_path / f"{FIRST}.log").write_bytes(batch_of(ONE))
     (tmp_path / f"{FIRST}.timeindex").write_bytes(struct.pack(">qiqi", 400, 5, 300, 6))
     messages = [found.message for report in verify_partition(log.Partition(tmp_path)) for found in report.problems]
     assert "timestamp 300 for offset 6 follows 400 for offset 5" in messages

@@ -12,6 +12,7 @@ from small_logs import write_segment
 from tagwire import log
 from tagwire.log import damage
 from tagwire.log.damage import Damage, pieces
+from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.salvage import salvage
 from tagwire.log.scan import Scan
 from tagwire.records import Record, build
@@ -85,6 +86,20 @@ def test_zeros_are_skipped_in_few_steps(format: str, size: int, monkeypatch: pyt
         got = [each.position for each in pieces(Counted("file", data, format)) if not isinstance(each, Damage)]
         assert got == ([0, len(data) - len(last)] if tail else [0])
         assert tries < 200
+
+
+def test_zeros_are_not_searched_for_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = FileBytes.__getitem__
+
+    def counted(data: FileBytes, part: slice) -> bytes:
+        windows.append(part.stop - part.start)
+        return read(data, part)
+
+    monkeypatch.setattr(FileBytes, "__getitem__", counted)
+    windows: list[int] = []
+    path = write_segment(tmp_path, batch(0, "v2"), batch(1, "v2")[:11], bytes(1 << 22))
+    with open_file(path) as data:
+        assert len([*pieces(Scan("file", data))]) == 2 and max(windows) <= 1 << 16
 
 
 def test_gap_of_zeros_is_salvaged_and_read_over(tmp_path: Path) -> None:

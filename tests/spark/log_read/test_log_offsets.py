@@ -41,11 +41,6 @@ def test_the_first_batch_after_a_damaged_start_has_any_offset(tmp_path: Path) ->
         end_of(segments)
 
 
-def test_an_empty_folder_has_no_end(tmp_path: Path) -> None:
-    (tmp_path / "alpha-0").mkdir()
-    assert end_of(Partition(tmp_path / "alpha-0").segments) is None
-
-
 TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 """The times of the records at offsets 0 to 7, which are not in order."""
 
@@ -101,9 +96,3 @@ def test_damage_before_the_record(folder: Path) -> None:
         read(folder / "t-0", startingOffsetsByTimestamp=times(p0=15))
     found = read(folder / "t-0", startingOffsetsByTimestamp=times(p0=15), mode="PERMISSIVE")
     assert [offset for _, offset in found] == [2, 3, 4, 5, 6, 7]
-
-
-@pytest.mark.parametrize("value", ["1700000000000", '{"t": [1]}', '{"t": {"0": -1}}', '{"t": {"0": "noon"}}', "noon"])
-def test_invalid_times(folder: Path, value: str) -> None:
-    with pytest.raises(PipelineError, match=r"startingOffsetsByTimestamp.*milliseconds"):
-        read(folder, startingOffsetsByTimestamp=value)

@@ -6,6 +6,8 @@ import pytest
 from streamed_logs import batch, rows, segment, stream, triggers
 from written_logs import read_rows
 
+from tagwire_spark import PipelineError
+
 LAST = batch(40, size=300)
 TAILS = {
     "body": LAST[:100],
@@ -67,3 +69,10 @@ def test_partial(folder: Path, options: dict[str, str]) -> None:
     first = 2 if "startingOffsetsByTimestamp" in options else 35 if "startingOffsets" in options else 0
     found = read_rows(folder, partial="true", **options)
     assert offsets(found) == [*range(first // step * step, 40, step)]
+
+
+def test_an_unknown_magic_byte_is_damage(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0), LAST[:16] + b"x" + LAST[17:])
+    for read in (lambda: read_rows(tmp_path, partial="true"), stream(tmp_path).initialOffset):
+        with pytest.raises(PipelineError, match=r"MALFORMED_KAFKA_LOG\].*found magic 120"):
+            read()

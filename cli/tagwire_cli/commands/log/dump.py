@@ -89,7 +89,7 @@ def _record_filter(**conditions: Any) -> "RecordFilter":
 @click.option(
     "--messages", "with_messages", is_flag=True, help="Also decode records of Kafka's internal topics as messages."
 )
-@click.option("--partial", is_flag=True, help="Leave out a truncated batch at the end of a log.")
+@click.option("--partial", is_flag=True, help="Leave out an incomplete batch at the end of a log.")
 @lenient_option
 @format_option
 @json_lines_option
