@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from tagwire.log import LogError, LogPathError, Partition, Segment
+from tagwire.log.damage import Damage, is_unfinished, pieces
 from tagwire.log.scan import Scan
 from tagwire_spark.errors import loss, rejections, repeated
 from tagwire_spark.files.file_state import FileState
@@ -180,7 +181,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     # Ignore damage here, because a task will report it.
     end = end_of(segments, query.formats, permissive=True)
     assert end is not None
-    if query.partial and _has_unfinished_end(query, last, end):
+    if query.partial and not _has_damage_at(end, last, query):
         for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):
             each.end = end.position
     for kind, offset in given.items() if is_compared else ():
@@ -188,11 +189,12 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             raise loss(f"The {kind} offset {offset} is greater than {end.offset}, the log end offset of {name}")
 
 
-def _has_unfinished_end(query: LogQuery, segment: Segment, end: LogEnd) -> bool:
-    """Return whether the bytes after a log's last batch can be left out: zeros, or an incomplete batch."""
+def _has_damage_at(end: LogEnd, segment: Segment, query: LogQuery) -> bool:
+    """Return whether the bytes after a log's last batch can't be an incomplete batch."""
     with segment.opened() as data:
         scan = Scan(segment.name, data, query.formats)
-        return scan.ends_at(end.position) or scan.is_unfinished_at(end.position, end.offset - 1)
+        piece = next(pieces(scan, end.position, end.offset - 1), None)  # a batch that was completed since is no damage
+        return isinstance(piece, Damage) and not is_unfinished(scan, piece)
 
 
 def whole_splits(query: LogQuery, partitions: Iterable[_ToRead], location: Location) -> Iterator[Split]:

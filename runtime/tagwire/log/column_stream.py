@@ -239,7 +239,7 @@ class Pass:
             try:
                 yield from self.in_python(scan, first_offset, rejected=halt == "rejected")
             except LogError as error:
-                if cut_off and scan.is_unfinished_at(rows.position, rows.last_offset):
+                if cut_off and scan.was_unfinished(error, rows.position, rows.last_offset):
                     return
                 yield from self.failed(scan, error)
 

@@ -79,16 +79,16 @@ def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> I
             skip(piece.error)
 
 
-def is_unfinished(scan: Scan, piece: LogBatch | Damage) -> bool:
-    """Return whether a piece may be an incomplete batch: invalid bytes with no whole batch after them.
+def is_unfinished(scan: Scan, damage: Damage) -> bool:
+    """Return whether damage may be an incomplete batch: invalid bytes with no whole batch after them.
 
     The file ends within an incomplete batch or, if it is preallocated, continues with zeros. Bytes with the magic byte
     of no format are never a batch.
     """
-    if not isinstance(piece, Damage) or isinstance(piece.error, LimitError) or not scan.ends_at(piece.end):
+    if isinstance(damage.error, LimitError) or not scan.ends_at(damage.end):
         return False
-    at = piece.error.offset
-    return piece.error.rule != "TWL103" or scan.data[at : at + 1] == b"\0"
+    at = damage.error.offset
+    return damage.error.rule != "TWL103" or scan.data[at : at + 1] == b"\0"
 
 
 def _next(scan: Scan, position: int, last: int) -> int:

@@ -59,14 +59,16 @@ class Partition:
         """Return the segments that have disappeared since an earlier listing, except for those that Kafka may delete.
 
         Kafka may delete the first segments (retention) and the last ones (truncation). Compaction may replace a segment
-        and delete those right after it.
+        by a `.swap` segment, which it later renames, and delete those right after it.
         """
-        names = [segment.path.name for segment in earlier.segments]
-        left = [number for number, name in enumerate(names) if name in self._inodes]
+        now = {name.removesuffix(".swap"): inode for name, inode in sorted(self._inodes.items())}
+        paths = [segment.path for segment in earlier.segments]
+        names = [path.name.removesuffix(".swap") for path in paths]
+        left = [number for number, name in enumerate(names) if name in now]
         return [
-            self.path / names[lost]
+            paths[lost]
             for before, after in pairwise(left)
-            if self._inodes[names[before]] == earlier._inodes[names[before]]
+            if now[names[before]] == earlier._inodes[paths[before].name]
             for lost in range(before + 1, after)
         ]
 

@@ -159,8 +159,8 @@ class Scan:
         while True:
             try:
                 batch = self.next_batch(position)
-            except LogError:
-                if partial and self.is_unfinished_at(position, last):
+            except LogError as error:
+                if partial and self.was_unfinished(error, position, last):
                     return
                 raise
             if batch is None:
@@ -168,15 +168,16 @@ class Scan:
             yield batch
             position, last = position + batch.size, batch.last_offset
 
-    def is_unfinished_at(self, position: int, last: int) -> bool:
-        """Return whether there is an incomplete batch at a position, and no whole batch after it.
+    def was_unfinished(self, error: LogError, position: int, last: int) -> bool:
+        """Return whether `error` was raised because the last batch, which is at `position`, was incomplete.
 
-        `last` is the last offset before the position, or -1 if it is unknown.
+        A writer may have completed the batch since then. `last` is the last offset before the position, or -1 if it is
+        unknown.
         """
-        from tagwire.log.damage import is_unfinished, pieces
+        from tagwire.log.damage import Damage, is_unfinished, pieces
 
         piece = next(pieces(self, position, last), None)
-        return piece is not None and is_unfinished(self, piece)
+        return is_unfinished(self, piece) if isinstance(piece, Damage) else error.rule != "TWL106"
 
     def next_batch(self, position: int) -> LogBatch | None:
         """Return the batch at a position, or None if the data ends there. Raises LogError, like `batch`."""

@@ -137,15 +137,15 @@ def three_segments(folder: Path) -> Path:
 def test_a_segment_that_cannot_be_read_ends_neither_a_salvage_nor_verifying(unreadable: Any, tmp_path: Path) -> None:
     folder = three_segments(tmp_path / "alpha-0")
     unreadable(folder / name(2))
+    verified = verify_partition(log.Partition(folder))
+    expected = [(2, []), (0, ["TWL100"]), (2, [])]
+    assert [(each.records, [problem.rule for problem in each.problems]) for each in verified] == expected
     reports = salvage(log.Partition(folder), tmp_path / "out")
     assert [(each.records, each.lost_bytes > 0) for each in reports] == [(2, False), (0, True), (2, False)]
     (problem,) = reports[1].problems
     assert (problem.rule, problem.message) == ("TWL100", "can't be read: Permission denied")
     assert [batch.base_offset for batch in log.read(tmp_path / "out" / "alpha-0")] == [0, 4]
     assert CliRunner().invoke(main, ["log", "salvage", str(folder), "--output", str(tmp_path / "2")]).exit_code == 1
-    verified = list(verify_partition(log.Partition(folder)))
-    expected = [(2, []), (0, ["TWL100"]), (2, [])]
-    assert [(each.records, [problem.rule for problem in each.problems]) for each in verified] == expected
 
 
 def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,12 +165,19 @@ def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytes
     assert [problem.rule for problem in report.problems] == ["TWL100"]
 
 
-@pytest.mark.parametrize(("removed", "rules"), [(0, []), (2, ["TWL100"]), (4, [])])
-def test_segment_removed_during_verification(removed: int, rules: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("base", "listed", "now", "rules"), [
+    (0, "log", "deleted", []), (2, "log", "deleted", ["TWL100"]), (4, "log", "deleted", []),
+    (2, "log", "log.swap", []), (2, "log.swap", "log", []),
+])  # fmt: skip
+def test_segment_renamed_during_verification(
+    base: int, listed: str, now: str, rules: list[str], tmp_path: Path
+) -> None:
     """Check that only a missing middle segment is reported: brokers may remove the first and the last segment."""
-    partition = log.Partition(three_segments(tmp_path / "alpha-0"))
+    path = three_segments(tmp_path / "alpha-0") / name(base)
+    renamed = path.rename(path.with_suffix(f".{listed}"))
+    partition = log.Partition(path.parent)
     assert len(partition.segments) == 3
-    (partition.path / name(removed)).unlink()
+    renamed.rename(path.with_suffix(f".{now}"))
     assert [p.rule for report in verify_partition(partition) for p in report.problems] == rules
 
 

@@ -109,7 +109,6 @@ def test_an_incomplete_last_batch(zeros: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("at", "byte", "rest"), [(8, b"\x7f", True), (30, b"\x7f", True), (16, b"x", False)])
 def test_damage_is_not_taken_for_an_incomplete_batch(at: int, byte: bytes, rest: bool, tmp_path: Path) -> None:
-    """Not incomplete: bytes with a whole batch after them, and bytes with the magic byte of no format."""
     first, bad, last = (build([Record(offset, 300, b"k", b"v")]).encode() for offset in (5, 6, 7))
     path, skipped = tmp_path / "00000000000000000005.log", list[object]()
     path.write_bytes(first + bad[:at] + byte + bad[at + 1 :] + (last if rest else b""))

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from streamed_logs import batch, rows, segment, stream, triggers
-from written_logs import read_rows
+from written_logs import once, read_rows
 
 from tagwire_spark import PipelineError
+from tagwire_spark.log_read import splits
 
 LAST = batch(40, size=300)
 TAILS = {
@@ -76,3 +77,11 @@ def test_an_unknown_magic_byte_is_damage(tmp_path: Path) -> None:
     for read in (lambda: read_rows(tmp_path, partial="true"), stream(tmp_path).initialOffset):
         with pytest.raises(PipelineError, match=r"MALFORMED_KAFKA_LOG\].*found magic 120"):
             read()
+
+
+def test_a_batch_that_is_completed_while_a_read_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    segment(tmp_path / "t-0", 0, batch(0), LAST[:100], bytes(5000))
+    once(
+        monkeypatch, splits, "_has_damage_at", lambda: segment(tmp_path / "t-0", 0, batch(0), LAST, LAST[:50], bytes(9))
+    )
+    assert offsets(read_rows(tmp_path, partial="true")) == [*range(5)]
