@@ -14,9 +14,11 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFil
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition
+from tagwire.text_format import shown
 from tagwire_spark.errors import loss, rejection
 from tagwire_spark.log_read.log_offsets import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
+from tagwire_spark.options import invalid
 
 _Offsets = dict[str, dict[str, int]]
 """A stream offset as Spark stores it, such as {"orders": {"0": 23}}."""
@@ -135,9 +137,18 @@ def spark_offset(
 
 
 def offset_ends(offset: Mapping[str, Any]) -> Ends:
-    """Parse a stream offset as Spark stores it. Return the next offset of each partition."""
-    topics = {topic: found for topic, found in offset.items() if topic not in (_TOPIC_IDS, _EPOCHS)}
-    return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}
+    """Parse a stream offset as Spark stores it. Return the next offset of each partition.
+
+    Raises PipelineError for the offset of another source.
+    """
+    try:
+        topics = {topic: found for topic, found in offset.items() if topic not in (_TOPIC_IDS, _EPOCHS)}
+        return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise invalid(
+            f"Option checkpointLocation: the checkpoint has the stream offset {shown(json.dumps(offset))}, expected an "
+            'offset of kafka_log, such as {"topic": {"0": 23}}; choose another checkpointLocation.'
+        ) from None
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -204,7 +204,6 @@ def test_s3_receives_one_listing_and_range_requests_with_an_etag(s3: Any) -> Non
 
 
 def test_markers_of_s3_folders_are_not_files(s3: Any) -> None:
-    """Tools create an empty object such as `logs/` to show an empty folder."""
     system, options, _ = s3
     given = {"storageOptions": json.dumps(options)}
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*a folder exists only while it contains objects"):

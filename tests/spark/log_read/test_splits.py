@@ -246,13 +246,10 @@ def test_native_code_skips_headers_before_a_split(tmp_path: Path, monkeypatch: p
     assert seen == [10 * size, 20 * size, 30 * size]
 
 
-def test_a_split_may_begin_within_a_batch(tmp_path: Path) -> None:
+def test_a_split_may_begin_within_a_batch_or_within_zeros(tmp_path: Path) -> None:
     found = offsets(tmp_path, 10 * filled(tmp_path / "t-0") - 7)
     assert [each[0] for each in found] == [0, 50, 100, 150]
     assert [offset for each in found for offset in each] == [*range(5 * BATCHES)]
-
-
-def test_a_file_of_zeros_has_no_rows(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, bytes(100_000))
     assert offsets(tmp_path, 30_000) == [[], [], [], []]
 

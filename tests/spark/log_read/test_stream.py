@@ -205,6 +205,10 @@ def test_damaged_batch_whose_length_reaches_into_the_last_batch(tmp_path: Path) 
         ({"failOnDataLoss": "maybe"}, "true or false"),
         ({"maxOffsets": "1"}, "maxOffsetsPerTrigger"),
         ({"startingOffsets": '{"t": {"0": -3}}'}, "-3"),
+        ({"maxTriggerDelay": "5"}, "Option maxTriggerDelay: expected a duration, such as 30s or 15m"),
+        ({"maxTriggerDelay": "5 weeks"}, "expected a duration, such as 30s or 15m"),
+        ({"maxTriggerDelay": "-5m"}, "expected a duration, such as 30s or 15m"),
+        ({"maxTriggerDelay": f"{'9' * 5000}m"}, "expected a duration, such as 30s or 15m"),
     ],
 )
 def test_options_that_are_rejected(tmp_path: Path, options: dict[str, str], text: str) -> None:
