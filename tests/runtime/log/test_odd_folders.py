@@ -137,8 +137,7 @@ def three_segments(folder: Path) -> Path:
 def test_a_segment_that_cannot_be_read_ends_neither_a_salvage_nor_verifying(unreadable: Any, tmp_path: Path) -> None:
     folder = three_segments(tmp_path / "alpha-0")
     unreadable(folder / name(2))
-    verified = verify_partition(log.Partition(folder))
-    rules = [(each.records, [problem.rule for problem in each.problems]) for each in verified]
+    rules = [(each.records, [p.rule for p in each.problems]) for each in verify_partition(log.Partition(folder))]
     assert rules == [(2, []), (0, ["TWL100"]), (2, [])]
     reports = salvage(log.Partition(folder), tmp_path / "out")
     assert [(each.records, each.lost_bytes > 0) for each in reports] == [(2, False), (0, True), (2, False)]

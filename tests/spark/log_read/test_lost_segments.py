@@ -27,7 +27,6 @@ def count(path: Path, **options: Any) -> int:
 def test_a_missing_or_empty_segment_fails_the_read(
     tmp_path: Path, options: dict[str, str], empty: bool, end: int
 ) -> None:
-    """Check that a missing segment fails reads and streams, and so does an empty one, unless it is the last."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25)) if empty else log(tmp_path)
     for read in (lambda: count(folder, **options), lambda: list(triggers(stream(folder, **options), {}))):
         with pytest.raises(PipelineError, match=rf"log ends before offset {end}, but the next .* at offset 20") as lost:
