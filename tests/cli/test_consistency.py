@@ -268,6 +268,18 @@ spark audit . --leftovers --rejected-by 4.0|2|--leftovers can't be combined with
 decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as MessageV0 0
 decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame
 show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
+show LeaveGroupRequst|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
+encode LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
+decode LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
+explain LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
+show LeaveGroupRequest --version 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
+encode LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
+decode LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
+explain LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
+messages --package nosuch_package|2|Invalid value for --package: 'nosuch_package' can't be imported
+messages --package tagwire_messages.nosuch|2|Invalid value for --package: 'tagwire_messages.nosuch' can't be imported
+messages --package json|2|Invalid value for --package: 'json' is not a generated package
+show Zzz|2|`tagwire messages` lists all messages
 show MetadataRequest 99|2|supported versions are 0-13
 explain t.pcap 13 MetadataRequest|2|there is no message 't.pcap'
 explain MetadataRequest t.pcap|2|got 't.pcap'; the input looks like a network capture; `tagwire explain t.pcap`
@@ -297,6 +309,13 @@ convert --to v2 seg.log|2|Give the new format as the first argument
 --package shop messages|2|write it after the command, as in `tagwire COMMAND --package ...`
 log compact seg.log|2|Missing option '--output'. Write the partitions to this folder.
 show|2|Missing argument 'MESSAGE'. `tagwire messages` lists all messages.
+diff HeartbeatRequest 3 9|2|HeartbeatRequest has no version 9; supported versions are 0-4
+diff HeartbeatRequest 9 3|2|HeartbeatRequest has no version 9
+diff HeartbeatRequest 3|2|give both versions, or neither
+diff HeartbeatRequest a b|2|expected a version number, got 'a'
+diff HeartbeatReqest|2|did you mean 'HeartbeatRequest'
+diff HeartbeatRequest --package nosuch|2|'nosuch' can't be imported
+diff|2|Missing argument 'MESSAGE'. `tagwire messages` lists all messages.
 diff MetadataRequest FetchRequest|2|Invalid value for V1: expected a version number, got 'FetchRequest'
 generate .|2|to run in this directory, use `tagwire -C . ...`
 add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one
@@ -331,6 +350,7 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     words, status, answer = line.split("|")
     done = tagwire_result(*words.format(binary="binary", dump="dump").split(), stdin=HEX)
     assert done.exit_code == int(status) and answer in done.stderr, done.output
+    assert done.exit_code < 2 or not done.stdout
 
 
 def test_a_redacted_network_capture_is_a_capture() -> None:

@@ -60,21 +60,25 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    # The website's playground imports this module, but loads the generator only to check specs.
-    from tagwire_generator.project.root import is_in_project
-
-    sets: list[SpecSet] = []
-    if is_in_project():
-        from tagwire_generator.project.settings import load_project
-
-        sets = [each for each in load_project().sets if each.specs.is_dir()]
-    chosen = next((each for each in sets if package in (None, each.package)), None)
+    chosen = next((each for each in _project_sets() if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
     # Put the output folder at the end of the import path, so that its modules don't hide installed packages.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package
+
+
+def _project_sets() -> "list[SpecSet]":
+    """Return the spec sets of the current project, or none outside of a project."""
+    # The website's playground imports this module, but loads the generator only to check specs.
+    from tagwire_generator.project.root import is_in_project
+
+    if not is_in_project():
+        return []
+    from tagwire_generator.project.settings import load_project
+
+    return [each for each in load_project().sets if each.specs.is_dir()]
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
@@ -113,7 +117,18 @@ def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
     kafka = kafka_messages()
     if registry is not kafka and (name in kafka or _messages_of_api(kafka, name)):
         return f"the package is {registry.package}; for Kafka's messages, add --package {KAFKA_MESSAGES}"
+    if other := _other_package(registry, name):
+        return f"the package is {registry.package}; for {name}, add --package {other}"
     return suggestion(name, names, _ALL, most=3)
+
+
+def _other_package(registry: "Registry", name: str) -> str:
+    """Return the package of another spec set of this project that has a message with this name, or ""."""
+    for spec_set in _project_sets():
+        with suppress(click.BadParameter):  # the package may not be generated yet, or may be no Python package
+            if spec_set.package != registry.package and name in find_registry(spec_set.package):
+                return spec_set.package
+    return ""
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:

@@ -213,8 +213,11 @@ def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
     """Yield the explanation of each batch, up to the first batch with an error."""
     from tagwire.records.opening import trace_batches
 
+    position = 0
     for seen in trace_batches(data, settings.formats, strict=settings.strict, limits=settings.limits):
-        yield Explained("", (seen,), is_apart=False)
+        title = f"batch at byte {position}" if seen.error is not None and position else ""
+        yield Explained(title, (seen,), is_apart=False)
+        position += len(seen.data)
 
 
 def _guessed(settings: ExplainSettings, frame: InputFrame) -> Explained:

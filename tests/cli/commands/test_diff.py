@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from build_package import build_package
-from command import rejected, tagwire_result
+from command import tagwire_result
 from parcel_specs import PARCEL
 
 import tagwire
@@ -79,22 +79,6 @@ def test_as_json() -> None:
     assert [(step["old"]["version"], step["new"]["version"]) for step in steps] == list(pairwise(range(5)))
     assert steps[2] == found
     assert json.loads(run("OffsetDeleteRequest", "--json").stdout) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
-        (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
-        (["HeartbeatRequest", "3"], "give both versions, or neither"),
-        (["HeartbeatRequest", "a", "b"], "expected a version number, got 'a'"),
-        (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
-        (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
-        ([], "Missing argument"),
-    ],
-)
-def test_wrong_usage(words: list[str], text: str) -> None:
-    rejected(run(*words), text, code=2)
 
 
 def field(name: str, type: str, versions: str, **more: Any) -> dict[str, Any]:

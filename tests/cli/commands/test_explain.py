@@ -186,7 +186,7 @@ def test_explain_shows_the_content_of_compressed_bytes() -> None:
 def test_explain_several_batches_up_to_the_error() -> None:
     damaged = ONE[:-1] + bytes((ONE[-1] ^ 1,))
     code, out, err = tagwire_outcome("explain", "--format", "v1", stdin=ONE + damaged)
-    assert code == 1 and out.count("# v1:") == 2 and "!" in out and "crc" in err
+    assert code == 1 and out.count("# v1:") == 2 and "!" in out and f"batch at byte {len(ONE)}: v1: crc" in err
     code, out, _ = tagwire_outcome("explain", "--format", "v1", "--json", stdin=ONE + damaged)
     assert [trace["error"] is None for trace in json.loads(out)] == [True, False]
 
