@@ -337,7 +337,8 @@ class Scan:
             if left < _PREFIX_SIZE:
                 expected = f"a batch header of {_PREFIX_SIZE} bytes or more"
                 reject(self.file, "TWL101", position, count(left, "byte"), expected)
-            reject(self.file, "TWL103", position + 16, f"magic {header[16]}", self.formats.magics)
+            expected = self.formats.expected_instead_of(header[16])
+            reject(self.file, "TWL103", position + 16, f"magic {header[16]}", expected)
         fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(header, 0)) <= left]
         if not fitting:
             self._reject_size(found[0], header, position, left)

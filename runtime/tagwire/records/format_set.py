@@ -149,6 +149,11 @@ class FormatSet:
         *first, last = [str(each.magic) for each in self.formats]
         return f"{', '.join(first)} or {last}" if first else last
 
+    def expected_instead_of(self, magic: int) -> str:
+        """Return the known magic bytes as text, for an error about `magic` at the usual position of the magic byte."""
+        names = " and ".join(each.name for each in self.tried if each.magic == magic)
+        return f"{self.magics} (magic {magic} is {names}, with the magic byte elsewhere)" if names else self.magics
+
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
         """A regular expression that matches the start of a batch: an offset below 2^56, the length and the magic byte.

@@ -117,10 +117,11 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
     if not found:
-        expected, left = f"a batch of magic {formats.magics}", len(buf) - pos
+        left = len(buf) - pos
         if left <= MAGIC_AT:
-            _reject(pos, count(left, "byte"), expected)
-        _reject(pos + MAGIC_AT, f"magic {buf[pos + MAGIC_AT]}", expected)
+            _reject(pos, count(left, "byte"), f"a batch of magic {formats.magics}")
+        magic = buf[pos + MAGIC_AT]
+        _reject(pos + MAGIC_AT, f"magic {magic}", f"a batch of magic {formats.expected_instead_of(magic)}")
     return _right_one(buf, pos, found, limits, strict=formats.strict)
 
 
