@@ -41,6 +41,6 @@ def test_a_log_is_followed(tmp_path: Path) -> None:
     path.write_bytes(data)
     listing.read_all()
     assert listing.count == 6
-    (folder / "00000000000000000030.log").write_bytes(data[:365])
+    (folder / "00000000000000000030.log").write_bytes(data[:375] + bytes(500))  # a preallocated file
     listing.read_all()
     assert listing.count == 7

@@ -24,7 +24,6 @@ from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColu
 _AT_ONCE: Final = 1000
 _REST: Final = 1 << 20
 """Maximum number of bytes to show after the last valid batch of a file."""
-_CUT: Final = "TWL101"
 
 
 class BatchListing(Listing):
@@ -99,20 +98,21 @@ class BatchListing(Listing):
         if position is None or seen == self._seen[number]:
             return
         self._seen[number] = seen
-        try:
-            with open_file(segment.path) as data:
-                scan = Scan(str(segment.path), data, self.formats, self.limits)
+        with open_file(segment.path) as data:
+            scan = Scan(str(segment.path), data, self.formats, self.limits)
+            try:
                 while not scan.ends_at(position):
                     span = scan.span(position)
                     self._add(number, position, span.size, span.last_offset)
                     position = self._next[number] = position + span.size
                     if not self.count % _AT_ONCE:
                         yield True
-        except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # the last batch of a growing log may be incomplete
-                self._add(number, position, segment.size - position, -1)
-                self.states[-1] = INVALID  # no batch begins here, so one entry stands for the rest of the segment
-                self._next[number] = None
+            except LogError as error:
+                # The last batch of a growing log may be incomplete.
+                if not (self._follows and scan.was_unfinished(error, position, -1)):
+                    self._add(number, position, segment.size - position, -1)
+                    self.states[-1] = INVALID  # no batch begins here, so one entry stands for the rest of the segment
+                    self._next[number] = None
         yield True
 
     def _add(self, file: int, start: int, size: int, end: int) -> None:
