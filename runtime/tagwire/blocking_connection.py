@@ -98,9 +98,10 @@ def connect(
 ) -> Peer:  # fmt: skip
     """Connect to a peer. If the protocol has an ApiVersions request, ask the peer for its versions.
 
-    `timeout` is the maximum number of seconds to wait for the connection, and for each response. `options` are passed
-    to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time,
-    AddressError for an invalid address, and InvalidTimeoutError for a timeout of 0, or of more than a day.
+    `timeout` is the maximum number of seconds to wait for the connection, and for each response. To use TLS, pass
+    `ssl.create_default_context()` or another SSLContext as `ssl`. `options` are passed to `Connection`. Raises
+    PeerConnectionError if the peer can't be reached or does not answer in time, AddressError for an invalid address,
+    and InvalidTimeoutError for a timeout of 0, or of more than a day.
     """
     if ssl is not None and not hasattr(ssl, "wrap_socket"):
         raise TypeError(f"ssl: expected an SSLContext, such as ssl.create_default_context(), got {shown(ssl)}")

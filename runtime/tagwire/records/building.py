@@ -51,7 +51,11 @@ _INDEX: Final = re.compile(r"^records\[(\d+)\]")
 
 
 class BatchBuilder:
-    """Builds a batch. A property for which the format has no field must keep its default: -1, False or None."""
+    """Builds a batch of records: call `append` for each record, and then `build`.
+
+    `compression` is "none", "gzip", "snappy", "lz4" or "zstd". Timestamps are in milliseconds since 1970; -1 means no
+    timestamp. A property for which the format has no field must keep its default: -1, False or None.
+    """
 
     __slots__ = (
         "__weakref__",
