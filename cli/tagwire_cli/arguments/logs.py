@@ -121,7 +121,7 @@ def lenient_option(function: F) -> F:
             return function(*args, is_lenient=is_lenient, **options)
         except DecodeError as error:
             is_damage = getattr(error, "rule", "").startswith("TWL1") and not isinstance(error, LimitError)
-            if is_damage and not is_lenient:
+            if is_damage and not is_lenient and "select a format" not in str(error):
                 error.add_note("to skip damaged parts, add --lenient")
             raise
 

@@ -176,3 +176,5 @@ def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
     for options in ([], ["--guess"], ["--record-format", "auto"]):
         result = tagwire_result("explain", *options, path)
         assert name in result.output and "select a format with --record-format" in result.output, result.output
+    dumped = tagwire_result("log", "dump", path).stderr
+    assert "select a format with --record-format" in dumped and "--lenient" not in dumped
