@@ -22,6 +22,7 @@ from tagwire.frames.frame_headers import check_kind
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.text_format import shown
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class _Side:
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         negotiation.check_registry(registry)
+        if not isinstance(limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"limits: expected a tagwire.Limits, got {shown(limits)}")
         self.registry = registry
         self.limits = limits
         self.error: UnusableConnectionError | None = None
@@ -156,6 +159,9 @@ class Connection(_Side):
         versions: Mapping[int, Versions] | None = None,
     ) -> None:
         super().__init__(registry, max_size, limits)
+        for key, each in (versions or {}).items():
+            if not isinstance(each, Versions):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"versions[{key}]: expected a tagwire.Versions, got {shown(each)}")
         self.client_id = client_id
         self.versions = dict(versions or {})
         """The versions of each API that the peer supports; empty before the peer announces them."""

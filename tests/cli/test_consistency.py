@@ -310,12 +310,7 @@ convert --to v2 seg.log|2|Give the new format as the first argument
 log compact seg.log|2|Missing option '--output'. Write the partitions to this folder.
 show|2|Missing argument 'MESSAGE'. `tagwire messages` lists all messages.
 diff HeartbeatRequest 3 9|2|HeartbeatRequest has no version 9; supported versions are 0-4
-diff HeartbeatRequest 9 3|2|HeartbeatRequest has no version 9
 diff HeartbeatRequest 3|2|give both versions, or neither
-diff HeartbeatRequest a b|2|expected a version number, got 'a'
-diff HeartbeatReqest|2|did you mean 'HeartbeatRequest'
-diff HeartbeatRequest --package nosuch|2|'nosuch' can't be imported
-diff|2|Missing argument 'MESSAGE'. `tagwire messages` lists all messages.
 diff MetadataRequest FetchRequest|2|Invalid value for V1: expected a version number, got 'FetchRequest'
 generate .|2|to run in this directory, use `tagwire -C . ...`
 add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one

@@ -112,10 +112,16 @@ def duplicate(client: Connection, server: ServerConnection) -> bytes:
     return answers(server, server.receive(client.send(METADATA))) * 2
 
 
-@pytest.mark.parametrize("make", [Connection, ServerConnection, MockPeer])
-def test_a_package_is_not_a_registry(make: Any) -> None:
-    with pytest.raises(TypeError, match=r"expected the registry of a .* package, got <module.*; pass its attribute"):
-        make(messages)
+@pytest.mark.parametrize(("make", "options", "text"), [
+    (MockPeer, {"registry": messages}, "expected the registry of a .* package, got <module.*; pass its attribute"),
+    (Connection, {"registry": messages}, "expected the registry of a .* package, got <module.*; pass its attribute"),
+    (Connection, {"limits": 5}, "limits: expected a tagwire.Limits, got 5"),
+    (ServerConnection, {"max_size": "1"}, "max_size: expected a number of bytes, got '1'"),
+    (Connection, {"versions": {3: (0, 1)}}, r"versions\[3\]: expected a tagwire.Versions, got a tuple of 2"),
+])  # fmt: skip
+def test_options_of_the_wrong_type_are_rejected(make: Any, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        make(**{"registry": REGISTRY} | options)
 
 
 BAD: dict[str, Callable[[Connection, ServerConnection], bytes]] = {

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any, Final
 
 from tagwire.errors import DecodeError, LimitError
-from tagwire.text_format import count
+from tagwire.text_format import count, shown
 from tagwire.wire.buffers import view_of
 
 DEFAULT_MAX_SIZE: Final = 104_857_600
@@ -29,6 +29,8 @@ class FrameSplitter:
     __slots__ = ("_buffer", "_missing", "_started", "max_size", "offset")
 
     def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
+        if not isinstance(max_size, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"max_size: expected a number of bytes, got {shown(max_size)}")
         self._buffer = bytearray()
         self._started: BytesIO | None = None
         """The first part of a frame, without its size; the next part is in `_buffer`."""
