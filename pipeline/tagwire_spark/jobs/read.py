@@ -164,8 +164,9 @@ def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
 
 def _within(url: str, name: str) -> str:
     first, chain, rest = url.partition("::")
-    folder = first if first.endswith("://") else f"{first.rstrip('/')}/"  # an archive's root has no name
-    return f"{folder}{name}{chain}{rest}"
+    scheme, _, folder = first.partition("://")
+    above = f"{folder.rstrip('/')}/" if folder.strip("/") else folder  # a root is "" or "/", as in zip:// and hdfs:///
+    return f"{scheme}://{above}{name}{chain}{rest}"
 
 
 def _folder(path: str) -> str:
