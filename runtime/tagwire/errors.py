@@ -87,7 +87,12 @@ class UnsupportedVersionError(TagwireError):
     """Raised if a message does not have the requested version. `supported` is the range of versions that it has."""
 
     def __init__(self, message_name: str, version: int, supported: object) -> None:
-        super().__init__(f"{message_name} has no version {version!r}; supported versions are {supported}")
+        if isinstance(version, int) and version.bit_length() < 128:
+            text = f"{message_name} has no version {version!r}"
+        else:
+            found = "a larger one" if isinstance(version, int) else f"a value of type {type(version).__name__}"
+            text = f"{message_name}: expected an int of 16 bits as the version, got {found}"
+        super().__init__(f"{text}; supported versions are {supported}")
         self.message_name = message_name
         self.version = version
         self.supported = supported

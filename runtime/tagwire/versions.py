@@ -34,7 +34,11 @@ class Versions:
     """The highest version, or -1 in the empty range."""
 
     def __init__(self, lowest: int, highest: int) -> None:
-        """The range is empty if `lowest > highest`. Raises VersionsError if a bound is outside 0 to 32767."""
+        """The range is empty if `lowest > highest`. Raises VersionsError if a bound is not an int from 0 to 32767."""
+        if not (isinstance(lowest, int) and isinstance(highest, int)):
+            found = f"{type(lowest).__name__} and {type(highest).__name__}"
+            raise VersionsError(f"versions: expected two ints, got values of type {found}")
+        lowest, highest = int(lowest), int(highest)  # a bool or an enum member becomes an int
         if lowest > highest:
             lowest, highest = 0, -1
         elif lowest < 0 or highest > HIGHEST:

@@ -28,9 +28,11 @@ def test_other_texts_are_rejected(text: str) -> None:
         Versions.parse(text)
 
 
-@pytest.mark.parametrize("bounds", [(-1, 3), (0, HIGHEST + 1)])
-def test_bounds_outside_an_int16_are_rejected(bounds: tuple[int, int]) -> None:
-    with pytest.raises(TagwireError, match="are not within 0 to 32767"):
+@pytest.mark.parametrize("bounds", [(-1, 3), (0, HIGHEST + 1), (0.0, 3), (0, "3"), (None, None)])
+def test_bounds_that_are_not_int16_are_rejected(bounds: tuple[int, int]) -> None:
+    with pytest.raises(
+        TagwireError, match=r"are not within 0 to 32767|versions: expected two ints, got values of type "
+    ):
         Versions(*bounds)
 
 

@@ -86,8 +86,8 @@ def schema(
     type has all fields that exist in any of them. Raises UnsupportedVersionError for a version that the message does
     not have, and SchemaError for a path in `fields` that does not exist in the message.
     """
-    versions = (version,) if isinstance(version, int) else tuple(version)
-    return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
+    versions: Any = version if hasattr(version, "__iter__") and not isinstance(version, str) else (version,)
+    return schema_of(ColumnOptions(message, tuple(versions), errors, _paths(fields), unknown_tags, wide_unsigned))
 
 
 def decode_column(
@@ -154,6 +154,8 @@ def encode_column(
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
     """Return the possible versions and an Arrow array of each row's version (None if all have the same version)."""
+    if version is None:
+        raise ColumnError("version: expected an int, or an Arrow array with the version of each row, got None")
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(

@@ -159,6 +159,8 @@ def trace_response(
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
+    if not isinstance(version, int):
+        raise UnsupportedVersionError(body.NAME, version, body.VERSIONS)
     if body.FALLBACK is not None:
         with suppress(DecodeError, UnsupportedVersionError):  # the trace will show the error
             version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version

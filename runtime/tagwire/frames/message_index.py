@@ -135,13 +135,15 @@ class MessageIndex:
 
         Records also need a `component`, such as "group" or "share", because different components use the same keys.
         """
-        name = self._by_key.get((kind, _scope(kind, component), api_key))
+        key = kind, _scope(kind, component), api_key
+        name = self._by_key.get(key) if isinstance(api_key, int) else None  # 9.0 equals the key 9
         if name is None:
+            from tagwire.text_format import got, shown
+
             where = f" of component {component!r}" if component else ""
             keys = self.keys(kind, component)
-            raise UnknownMessageError(
-                f"{self.package} has no {kind}{where} with API key {api_key}; known API keys: {keys}"
-            )
+            key_text = f"API key {shown(api_key)}" if isinstance(api_key, int) else f"{got(api_key)} as API key"
+            raise UnknownMessageError(f"{self.package} has no {kind}{where} with {key_text}; known API keys: {keys}")
         return self[name]
 
     def keys(self, kind: str, component: str = "") -> str:

@@ -111,7 +111,7 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 
 def _versions(lowest: int, highest: int) -> Versions:
-    return Versions(max(lowest, 0), highest)
+    return Versions(0 if isinstance(lowest, int) and lowest < 0 else lowest, highest)
 
 
 # How peers announce the versions that they support, in protocols with a request such as Kafka's ApiVersions.

@@ -66,7 +66,8 @@ def encode_record(message: Message, version: int) -> bytes:
 
 def encode_prefixed(message: Message, version: int) -> bytes:
     """Encode a message, preceded by its version as an int16. Raises EncodeError for an invalid value."""
-    return encode(_VALUE, {"version": version}) + message.encode(version)
+    body = message.encode(version)  # raises the error for an unknown version
+    return encode(_VALUE, {"version": version}) + body
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:

@@ -301,9 +301,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         if isinstance(message, int):
             return self.find(kind, message)
         cls = self[message] if isinstance(message, str) else message
-        if kind != cls.KIND:
-            from tagwire.text_format import a_kind
+        if kind != getattr(cls, "KIND", None):
+            from tagwire.message.base import Message
+            from tagwire.text_format import a_kind, got
 
+            if not (isinstance(cls, type) and issubclass(cls, Message)):
+                raise UnknownMessageError(f"expected the class, name or API key of a {kind}, got {got(message)}")
             raise UnknownMessageError(f"{cls.NAME}: expected a {kind}, got {a_kind(cls.KIND)}")
         return cls
 

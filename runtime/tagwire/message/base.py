@@ -55,7 +55,7 @@ class Message(Struct, Generic[H]):
 
     `Message[H]` tells type checkers the class of the header, which is Any for a message without a header.
 
-    All methods that take a version raise UnsupportedVersionError if the version is not in `VERSIONS`.
+    All methods that take a version raise UnsupportedVersionError if it is not an int, or not in `VERSIONS`.
     """
 
     __slots__ = ()
@@ -104,7 +104,7 @@ class Message(Struct, Generic[H]):
     @classmethod
     def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
         """Return the serializer of a version: a generated class, or an object of the native engine."""
-        found = cls._serializers.get(version)
+        found = cls._serializers.get(version) if isinstance(version, int) else None  # 9.0 equals the key 9
         if found is None:
             if version not in cls.VERSIONS:
                 raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
@@ -125,7 +125,8 @@ class Message(Struct, Generic[H]):
             from tagwire.message.losses import encode_with
 
             return encode_with(self, version, on_loss=on_loss)
-        return (self._serializers.get(version) or self.serializer(version)).encode(self)
+        serializer = (isinstance(version, int) and self._serializers.get(version)) or self.serializer(version)
+        return serializer.encode(self)
 
     @first_use(message_calls)
     def encoded_size(self, version: int) -> int:
@@ -150,7 +151,7 @@ class Message(Struct, Generic[H]):
         accepts everything that Kafka's own reader accepts. `gc=False` is faster with the native engine, but objects in
         reference cycles are never freed. Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
-        serializer = cls._serializers.get(version) or cls.serializer(version)
+        serializer = (isinstance(version, int) and cls._serializers.get(version)) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)
 
     @first_use(message_calls)

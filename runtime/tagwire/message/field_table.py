@@ -199,10 +199,10 @@ def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
 def layout_of(message: type[Message], version: int) -> Layout:
     """Return the layout of `message` in `version`. Layouts are cached.
 
-    Raises UnsupportedVersionError for a version that the message does not have.
+    Raises UnsupportedVersionError for a version that is not an int, or that the message does not have.
     """
     known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
-    layout = known.get(version)
+    layout = known.get(version) if isinstance(version, int) else None  # 9.0 equals the key 9
     if layout is None:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)

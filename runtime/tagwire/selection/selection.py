@@ -7,7 +7,7 @@ values. Threads can share a selection.
 
 from __future__ import annotations
 
-from tagwire.errors import DecodeError, EncodeError
+from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import Paths, SelectionError
 from tagwire.wire.buffers import as_bytes
@@ -79,8 +79,11 @@ class Selection:
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its last field.
 
-        It can differ from `version`, because a struct that several messages share has its own versions.
+        It can differ from `version`, because a struct that several messages share has its own versions. Raises
+        UnsupportedVersionError for an unknown version.
         """
+        if version not in self.message.VERSIONS:
+            raise UnsupportedVersionError(self.message.NAME, version, self.message.VERSIONS)
         found: list[int | None] = []
         for trail in self._paths.trails:
             at: int | None = version
@@ -158,14 +161,14 @@ class Selection:
             raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
+        serializer = self.message.serializer(version)
         if version not in self._plans:
-            self._plans.setdefault(version, self._made(version))
+            self._plans.setdefault(version, self._made(serializer))
         return self._plans[version]
 
-    def _made(self, version: int) -> Choosing | None:
+    def _made(self, serializer: Any) -> Choosing | None:
         from tagwire.message.engines import engine
 
-        serializer: Any = self.message.serializer(version)
         if engine() == "python":
             return None
         from tagwire._engine import Choosing, NotNative, Plan

@@ -169,8 +169,9 @@ def test_objects_that_are_not_arrays(call: Any) -> None:
     for data in (None, [DATA], b"x", 7):
         with pytest.raises(arrow.ColumnError, match=f"data is a {type(data).__name__}, not an Arrow array"):
             call(data, C, 8)
-    with pytest.raises(arrow.ColumnError, match="version is a str, not an Arrow array"):
-        call(pa.array([b"x"]), C, "8")
+    for version, text in (("8", "version is a str, not an Arrow array"), (None, "version: expected an int, or an A")):
+        with pytest.raises(arrow.ColumnError, match=text):
+            call(pa.array([b"x"]), C, version)
 
 
 @pytest.mark.parametrize(

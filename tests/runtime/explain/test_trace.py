@@ -60,8 +60,9 @@ def test_a_default_on_the_wire_is_not_canonical() -> None:
 
 
 def test_versions_are_checked() -> None:
-    with pytest.raises(UnsupportedVersionError):
-        trace(PollRequest, b"", 9)
+    for call in (lambda: trace(PollRequest, b"", 2.0), lambda: trace_response(registry, b"", 7, 2.0)):  # type: ignore[arg-type]
+        with pytest.raises(UnsupportedVersionError, match="version, got a value of type float; supported"):
+            call()
     with pytest.raises(TypeError, match="the version is missing; call trace\\(PollRequest"):
         trace(PollRequest, b"")
 

@@ -106,8 +106,6 @@ def test_selections_that_are_rejected() -> None:
         registry.select_response(3)
     with pytest.raises(UnknownMessageError, match="MetadataRequest: expected a response, got a request"):
         registry.select_response("MetadataRequest", "topics")
-    with pytest.raises(UnknownMessageError):
-        registry.select_request(-5, "topics")
 
 
 def test_response_in_the_fallback_version() -> None:

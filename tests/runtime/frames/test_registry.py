@@ -39,6 +39,8 @@ def test_names_and_keys() -> None:
         (lambda: registry["PolRequest"], "sample_messages has no message 'PolRequest'; did you mean 'PollRequest'?"),
         (lambda: registry["x"], "sample_messages has no message 'x'"),
         (lambda: registry.request(9), "sample_messages has no request with API key 9; known API keys: 7-8"),
+        (lambda: registry.request(7.0), "has no request with float 7.0 as API key; known API keys: 7-8"),  # type: ignore[arg-type]
+        (lambda: registry.decode_response(b"", 7.0, 2), "the class, name or API key of a response, got float 7.0"),  # type: ignore[call-overload]
         (lambda: registry.response(8), "sample_messages has no response with API key 8; known API keys: 7"),
         (
             lambda: registry.find("coordinator-key", 2, "share"),

@@ -187,12 +187,6 @@ def test_strings_that_are_rejected(text: Any, match: str) -> None:
     assert fault.value.message_name == "HeartbeatRequest" and fault.value.version == 0
 
 
-def test_unknown_version() -> None:
-    for call in (lambda: HeartbeatRequest.from_json_text("{}", 99), lambda: HeartbeatRequest().to_json_text(99)):
-        with pytest.raises(tagwire.UnsupportedVersionError):
-            call()
-
-
 @in_use
 def test_user_code_that_removes_an_unfinished_dict() -> None:
     """The engine must own the dict that it fills. A sanitizer, or PYTHONMALLOC=debug, finds it if it doesn't."""

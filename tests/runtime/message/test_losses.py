@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sample_messages.base import Sample
 from sample_messages.poll import PollRequest, PollTopic, Rack
 
-from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.errors import EncodeError
 from tagwire.layout import INT32, Array, Condition, Fixed, Item, Layout, Nested, StructLayout
 from tagwire.message.field_table import FieldRow
 from tagwire.message.losses import Loss, _Losses
@@ -109,8 +109,6 @@ def test_values() -> None:
     assert loss != Loss("quota", 5, ignorable=True) and loss != 5
     with pytest.raises(TypeError):
         hash(loss)
-    with pytest.raises(UnsupportedVersionError):
-        PollRequest().losses(9)
 
 
 @given(

@@ -298,11 +298,6 @@ def test_selection_repr_and_pickling() -> None:
     assert pickle.loads(pickle.dumps(hosts)).paths == hosts.paths == ("brokers[].host", "controller_id")
 
 
-def test_unknown_versions() -> None:
-    with pytest.raises(tagwire.UnsupportedVersionError):
-        HOSTS.read(DATA, 99)
-
-
 def test_other_buffers() -> None:
     for data in (bytearray(DATA), memoryview(DATA), memoryview(bytearray(DATA))):
         assert HOSTS.read(data, 12) == ["b1", "b2"]

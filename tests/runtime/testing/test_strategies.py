@@ -5,7 +5,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tagwire_messages
-from tagwire import UnsupportedVersionError
 from tagwire.testing import assert_wire, messages
 from tagwire_drafts import kip482_rpcs
 from tagwire_messages import HeartbeatRequest
@@ -45,8 +44,3 @@ def test_no_tags_where_none_are_requested_or_possible(version: int, flag: bool) 
         assert not message.unknown_tags
 
     look()
-
-
-def test_unknown_version() -> None:
-    with pytest.raises(UnsupportedVersionError):
-        messages(HeartbeatRequest, 5)

@@ -138,6 +138,8 @@ cdef bytes written_frame(dict plans, tuple parameters, PyObject **args, Py_ssize
     given[0] = given[1] = given[2] = given[3] = given[4] = NONE
     if not sort_arguments(parameters, 2, args, count, names, given) or given[3] != NONE:
         return None
+    if not isinstance(<object>given[1], int):  # for example 9.0, which equals the key 9
+        return None
     message, correlation_id = <object>given[0], <object>given[2]
     plan = plans.get((type(message), <object>given[1]))
     if plan is None:
@@ -160,7 +162,11 @@ cdef object decode_response(object registry, PyObject **args, Py_ssize_t count, 
     cdef PyObject *given[7]
     cdef dict plans = registry._response_readers
     frame = None
-    if decodes_usually(RESPONSE_DECODING, 3, args, count, names, given):
+    if (
+        decodes_usually(RESPONSE_DECODING, 3, args, count, names, given)
+        and isinstance(<object>given[1], (int, type))
+        and isinstance(<object>given[2], int)
+    ):
         plan = plans.get((<object>given[1], <object>given[2]))
         if plan is not None:
             frame = (<FramePlan?>plan).read(<bytes>given[0], <object>given[6])

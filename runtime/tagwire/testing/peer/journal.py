@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from tagwire.addresses import Address
-from tagwire.errors import TagwireError
+from tagwire.errors import TagwireError, UnsupportedVersionError
 from tagwire.message.base import Message
 from tagwire.message.declarations import attributes_of
 from tagwire.message.struct_class import Struct, same
@@ -232,10 +232,12 @@ class JournalAssertions:
         """Assert that a request equal to `expected` was received or, if `expected` is a class, one of that class.
 
         `times` is the exact number of such requests; by default, there must be at least one. The AssertionError shows
-        how the most similar requests differ.
+        how the most similar requests differ. Raises UnsupportedVersionError for an unknown `version`.
         """
         __tracebackhide__ = True
         expected, requests = self._expected(expected), self.requests
+        if version is not None and version not in expected.VERSIONS:
+            raise UnsupportedVersionError(expected.NAME, version, expected.VERSIONS)
         found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
         if len(found) == times or (found and times is None):
             return

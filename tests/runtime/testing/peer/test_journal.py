@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 import tagwire_messages as kafka
-from tagwire import Message, UnknownMessageError
+from tagwire import Message, UnknownMessageError, UnsupportedVersionError
 from tagwire.testing.peer import MockPeer, PeerConnection, PeerError
 from tagwire.testing.peer.journal import difference_lines, differences
 from tagwire_messages.metadata_request import MetadataRequestTopic
@@ -49,6 +49,8 @@ def test_what_is_not_a_request_can_not_be_expected(peer: MockPeer, other: Any) -
     for method in (peer.assert_received, peer.assert_not_received, peer.assert_order, peer.received, peer.wait_for):
         with pytest.raises((PeerError, UnknownMessageError)):
             method(other)
+    with pytest.raises(UnsupportedVersionError):
+        peer.assert_not_received(REQUEST, version="9")  # type: ignore[arg-type]
 
 
 def test_waiting_ends_if_more_requests_were_received(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
