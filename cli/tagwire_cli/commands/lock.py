@@ -57,11 +57,14 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
+    from tagwire.log.whole_folder import reject_inside
     from tagwire_generator.project.output import contents_of, has_text, write_all
     from tagwire_generator.project.settings import load_project
 
     settings = load_project()
     found = _specs_and_locks(settings, path, lock_file)
+    for specs, file in found:
+        reject_inside([file] if file.suffix == ".json" else [], [specs])  # the file would be read as a spec
     before = contents_of(file for _, file in found)
     locks = [
         (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import re
+import stat
+import sys
 from collections.abc import Generator, Sequence
 from typing import IO, Final, NoReturn
 
@@ -61,7 +63,10 @@ def note_empty(file: str) -> None:
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
-    """Open `file` to read bytes, or standard input for `-`. Raises InputError if opening or reading fails."""
+    """Open `file` to read bytes, or standard input for `-`.
+
+    Raises InputError if opening or reading fails, or if standard output is the same file.
+    """
     if file == "-":
         note_terminal()
     try:
@@ -74,10 +79,22 @@ def open_input(file: str) -> Generator[IO[bytes]]:
             unread = UnreadableFileError(f"{unread}; {HEX_ARGUMENT}")
         raise unread from None
     with opened as stream:
+        if _is_output(stream):
+            name = "standard input" if file == "-" else file
+            raise InputError(f"{name} is also the output of this command, which would read what it writes")
         try:
             yield stream
         except OSError as error:
             raise InputError(f"{file} can't be read: {error.strerror}") from None
+
+
+def _is_output(stream: IO[bytes]) -> bool:
+    """Return whether a stream reads from the regular file to which standard output is redirected."""
+    try:
+        read, written = (os.fstat(each.fileno()) for each in (stream, sys.stdout))
+    except (AttributeError, OSError, ValueError):  # standard output is closed, or one of the streams is not a file
+        return False
+    return stat.S_ISREG(read.st_mode) and os.path.samestat(read, written)
 
 
 def are_hex(args: Sequence[str]) -> bool:

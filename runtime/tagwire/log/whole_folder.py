@@ -175,16 +175,19 @@ def reject_existing(target: Path) -> None:
 
 
 def reject_inside(targets: Iterable[Path], sources: Iterable[Path]) -> None:
-    """Raise LogPathError if a target is a source folder or inside one, even via links.
+    """Raise LogPathError if a target is a source (a file or folder) or inside one, even via links.
 
-    The next run would read the output as part of its input.
+    The output would replace the input, or the next run would read it as part of the input.
     """
     read = dict(_identities(sources))
     for target in targets:
         real = Path(os.path.realpath(target))  # Path.resolve fails if links form a loop
         for identity, _ in _identities((real, *real.parents)):
             if identity in read:
-                raise is_inside(target, read[identity])
+                source = read[identity]
+                if source.is_file():
+                    raise LogPathError(f"{target} is {source}, which is being read; choose another output")
+                raise is_inside(target, source)
 
 
 def is_inside(target: Path | str, source: Path | str) -> LogPathError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from command import tagwire_result as run
-from spec_projects import commit, edit_spec, git, spec, write_spec
+from spec_projects import commit, edit_spec, git, read_tree, spec, write_spec
 
 SPECS = Path("message_specs")
 breaking = partial(run, "breaking")
@@ -305,12 +305,16 @@ def test_sets_without_a_lock_are_reported(project: Path) -> None:
     assert breaking("--lock", "released.json").exit_code == 2
 
 
+INSIDE = ["message_specs", "--forget", "--file", "message_specs/PingRequest.json"]
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["message_specs"], ["--file", "x.json"], ["nowhere", "--file", "x.json"], ["message_specs", "--bad"]],
+    [[], ["message_specs"], ["--file", "x.json"], ["nowhere", "--file", "x.json"], ["message_specs", "--bad"], INSIDE],
 )
 def test_wrong_usage_of_lock(project: Path, arguments: list[str]) -> None:
-    assert run("lock", *arguments).exit_code == 2
+    before = read_tree(SPECS)
+    assert run("lock", *arguments).exit_code == (1 if arguments is INSIDE else 2) and read_tree(SPECS) == before
 
 
 def test_an_excused_finding(project: Path, broken: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import small_logs
 from command import tagwire_result as run
+from spec_projects import read_tree
 
 from tagwire.records import Record, build
 
@@ -56,11 +57,15 @@ def test_a_topic_s_name_is_text_on_the_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "message"),
     [
         (("--to", "v9"), "there is no record format 'v9'"),
         (("--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
+        (("--to", "v3", "--html", "00000000000000000000.log"), "which is being read; choose an output outside of"),
     ],
 )
-def test_invalid_options(logs: Path, arguments: tuple[str, ...], message: str) -> None:
-    assert message in run("whatif", *arguments, logs / TXN, code=2).stderr
+def test_invalid_options(logs: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_tree(logs / TXN)
+    monkeypatch.chdir(logs / TXN)
+    done = run("whatif", *words, logs / TXN)
+    assert done.exit_code in (1, 2) and message in done.stderr and read_tree(logs / TXN) == before

@@ -56,6 +56,7 @@ def command(
     from tagwire.log.rebatching import BatchSize
     from tagwire.log.whatif import WhatIf
 
+    reject_page_in(html, paths)
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
     found, partitions = WhatIf(conversion, against), list(partitions_of(paths))
     with byte_progress("whatif", partitions) as tell:
@@ -79,6 +80,13 @@ def _topic(found: "Partition | Segment") -> str:
     folder = folder if folder.is_dir() else folder.parent
     name = partition_name(folder)
     return name.topic if name else folder.name
+
+
+def reject_page_in(html: Path | None, paths: Sequence[Path | str]) -> None:
+    """Raise LogPathError if the HTML page is inside one of the paths to read. A URL can't contain it."""
+    from tagwire.log.whole_folder import reject_inside
+
+    reject_inside([html] if html else [], [path for path in paths if isinstance(path, Path)])
 
 
 def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:

@@ -140,9 +140,11 @@ def test_rejected_input(folder: Path, words: list[str], code: int, message: str)
     assert (folder / "small").read_bytes() == b"before"
 
 
-@pytest.mark.parametrize("output", ["taken", "."])
-def test_an_output_that_is_a_folder(folder: Path, output: str) -> None:
+@pytest.mark.parametrize("output", ["taken", ".", "crash", "link"])
+def test_an_output_that_is_a_folder_or_the_input(folder: Path, output: str) -> None:
     (folder / "taken").mkdir()
+    (folder / "link").symlink_to("crash")
+    before = (folder / "crash").read_bytes()
     code, _, err = run("crash", "MetadataResponse", 12, *TARGETED, "--output", output, "--tries", 2)
-    assert code == 1 and f"{output} can't be written: Is a directory" in err
-    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+    text = "crash, which is being read; choose another output" if output in ("crash", "link") else "is a directory"
+    assert code in (1, 2) and text in " ".join(err.split()) and (folder / "crash").read_bytes() == before

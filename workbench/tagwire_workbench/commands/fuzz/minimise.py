@@ -50,7 +50,7 @@ _COMMAND: Final = "--command"
     metavar="SECONDS",
     help="End each call of the function or command after this time.",
 )
-@click.option("--output", required=True, type=AnyPath(), metavar="FILE", help="The file to write.")
+@click.option("--output", required=True, type=AnyPath(folders=False), metavar="FILE", help="The file to write.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
 @framing_options
 @package_option
@@ -88,6 +88,7 @@ def command(
       tagwire fuzz minimise crash-1 MetadataResponse 12 --target target:target --output small
       tagwire fuzz minimise crash-1 --frames request --command "./target {}" --output small
     """
+    from tagwire.log.whole_folder import reject_inside
     from tagwire_generator.project.output import write_all
     from tagwire_workbench.fuzzing.minimise import minimise
 
@@ -95,6 +96,7 @@ def command(
         raise click.UsageError("give either --target or --command.")
     if required_output is not None and shell is None:
         raise click.UsageError("--says needs --command, because --says checks the output of the command.")
+    reject_inside([output], [Path(file)])
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
     testing = _exits(shell or "", required_output, timeout, data) if target is None else _raises(target, timeout, data)
