@@ -6,16 +6,15 @@ it.
 """
 
 import keyword
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import tagwire
 from tagwire.errors import TagwireError
 from tagwire_generator.project import resources
-from tagwire_generator.project.settings import SettingsError, package_error, settings_error
+from tagwire_generator.project.settings import SettingsError, package_error, parsed_toml, settings_error
 from tagwire_generator.views.render import environment
 
 HOOKS: Final = ".pre-commit-config.yaml"
@@ -98,7 +97,7 @@ def _check_name(name: str) -> None:
 
 
 def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
-    document = _toml(file, text)
+    document = parsed_toml(file, text)
     tool = document.get("tool", {})
     tool = tool if isinstance(tool, dict) else {}
     if "tagwire" in tool:
@@ -125,17 +124,8 @@ def _joined(file: Path, before: str, added: str) -> str:
     if before.strip():
         line_end = "\r\n" if "\r\n" in before else "\n"
         added = before.rstrip() + f"\n\n{added}".replace("\n", line_end)
-    _toml(file, added)  # raises SettingsError if the result is invalid
+    parsed_toml(file, added)  # raises SettingsError if the result is invalid
     return added
-
-
-def _toml(file: Path, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(
-            f"{file} is not valid TOML, so tagwire can't add the project to this file: {error}", file=str(file)
-        ) from error
 
 
 def _render(template: str, view: _View) -> str:

@@ -211,7 +211,7 @@ def load(root: Path) -> Settings:
 
 def _section(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -221,12 +221,23 @@ def _section(file: Path) -> dict[str, Any]:
         raise settings_error(
             file, f"byte {error.start} of the file, 0x{byte:02x}, is not valid UTF-8; save the file as UTF-8"
         ) from error
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise settings_error(file, f"the file is not valid TOML: {error}") from error
-    tool = document.get("tool", {})
+    tool = parsed_toml(file, text).get("tool", {})
     return _table(file, tool.get("tagwire", {}) if isinstance(tool, dict) else tool, "tool.tagwire")
+
+
+def parsed_toml(file: Path, text: str) -> dict[str, Any]:
+    """Parse the text of a TOML file. Raises SettingsError, which names the file, for invalid TOML."""
+    try:
+        document = tomllib.loads(text.removeprefix("\ufeff"))  # editors on Windows may write a byte order mark
+        repr(document)  # so that errors can quote each value: Python converts no int of more than 4300 digits to text
+        return document
+    except tomllib.TOMLDecodeError as error:
+        reason = str(error)
+    except ValueError:
+        reason = "a number has more digits than TOML allows"
+    except RecursionError:
+        reason = "its values are nested too deeply"
+    raise settings_error(file, f"the file is not valid TOML: {reason}")
 
 
 def _table(file: Path, value: object, name: str) -> dict[str, Any]:

@@ -20,7 +20,6 @@ output is written unchanged.
 import re
 import string
 import subprocess
-import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,7 +40,7 @@ from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project import resources
 from tagwire_generator.project.history import History
 from tagwire_generator.project.output import MARKER, formatter_line, is_generated
-from tagwire_generator.project.settings import settings_error
+from tagwire_generator.project.settings import parsed_toml, settings_error
 from tagwire_generator.views.data_view import DataViews
 from tagwire_generator.views.format_view import format_view
 from tagwire_generator.views.message_view import message_view
@@ -89,9 +88,10 @@ def read_targets(templates: Path) -> Targets:
     if not file.is_file():
         return Targets()
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise settings_error(file, f"the file can't be read: {error}") from error
+    document = parsed_toml(file, text)
     rows = document.pop("targets", [])
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):
@@ -107,10 +107,10 @@ def _target(file: Path, number: int, row: Any) -> Target:
     where = f"[[targets]] number {number}"
     if not isinstance(row, dict) or set(row) != {"template", "each", "file"}:
         raise settings_error(file, f"{where}: expected a table with exactly the keys `template`, `each` and `file`")
+    if not all(isinstance(value, str) and value for value in row.values()):
+        raise settings_error(file, f"{where}: the values of `template`, `each` and `file` must be strings")
     if row["each"] not in _EACH:
         raise settings_error(file, f"{where}: the key `each` is {row['each']!r}; it must be 'message' or 'package'")
-    if not all(isinstance(value, str) and value for value in row.values()):
-        raise settings_error(file, f"{where}: the keys `template` and `file` must be strings")
     if not (file.parent / row["template"]).is_file():
         raise settings_error(file, f"{where}: there is no template {row['template']!r} in this folder")
     _check_pattern(file, where, row["file"], _EACH[row["each"]])

@@ -190,8 +190,8 @@ def test_settings_that_can_not_be_added_to(folder: Path, text: str, message: str
     assert read_tree(folder) == {"pyproject.toml": text.encode("latin-1")}
 
 
-def test_line_ends_of_windows_are_kept(folder: Path) -> None:
-    before = SETTINGS.replace("\n", "\r\n").encode()
+def test_byte_order_mark_and_line_ends_of_windows_are_kept(folder: Path) -> None:
+    before = SETTINGS.replace("\n", "\r\n").encode("utf-8-sig")
     (folder / "pyproject.toml").write_bytes(before)
     init("pings")
     after = (folder / "pyproject.toml").read_bytes()

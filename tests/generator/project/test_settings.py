@@ -123,6 +123,15 @@ def test_a_lock_and_exceptions(tmp_path: Path) -> None:
 
 REJECTED = {
     "no TOML": ("[tool.tagwire", "the file is not valid TOML"),
+    "a number of many digits": (
+        SET + f"lock = {'9' * 5000}",
+        "not valid TOML: a number has more digits than TOML allows",
+    ),
+    "a hexadecimal number": (
+        SET + f"lock = 0x{'f' * 5000}",
+        "not valid TOML: a number has more digits than TOML allows",
+    ),
+    "many lists": (f"x = {'[' * 3000}", "the file is not valid TOML: its values are nested too deeply"),
     "not a table": ("[tool]\ntagwire = 3", "tool.tagwire is not a table"),
     "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
     "unknown key of the section": ('[tool.tagwire]\ntemplate = "x"', "'template'; did you mean 'templates'?"),

@@ -77,7 +77,7 @@ class TestOwnTargets:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ("[[targets]\n", "can't be read"),
+            ("[[targets]\n", "is not valid TOML"),
             ("pyhton = false\n", "expected only the key `python`"),
             ('python = "no"\n', "expected only the key `python`"),
             ("targets = 3\n", "expected only the key `python`"),
@@ -90,7 +90,11 @@ class TestOwnTargets:
             (LISTING.replace("{module}", "{module.upper}"), "use only these placeholders"),
             (LISTING.replace("{module}", "x"), "the same for each message; add {message} to the path"),
             (LISTING.replace("{module}", "{"), "`file` is 'notes/{-{package}.txt'"),
-            (LISTING.replace('"notes/{module}-{package}.txt"', "3"), "the keys `template` and `file` must be strings"),
+            (
+                LISTING.replace('"notes/{module}-{package}.txt"', "3"),
+                "the values of `template`, `each` and `file` must",
+            ),
+            (LISTING.replace('"message"', "[]"), "the values of `template`, `each` and `file` must be strings"),
             (LISTING.replace('each = "message"', 'each = "package"'), "use only these placeholders: {package}"),
         ],
     )
