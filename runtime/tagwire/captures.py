@@ -358,8 +358,10 @@ def _int16(row: Mapping[str, Any], name: str) -> int | None:
         return None
     try:
         number = int(value)
+        if not isinstance(value, str) and number != value:
+            raise ValueError("a fraction")
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: expected a number, got {shown(value)}") from None
+        raise ValueError(f"{name}: expected an integer, got {shown(value)}") from None
     if not -0x8000 <= number <= 0x7FFF:
         raise ValueError(f"{name}: expected a 16-bit integer, got {shown(number)}")
     return number

@@ -56,6 +56,7 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("data", "error"), [
+    (row("req", REQUEST, api_key=4.5), "line 1 is not a captured frame: api_key: expected an integer, got 4.5"),
     (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
     (gzip.compress(b"", mtime=0)[:5], "a.jsonl can't be read after line 0"),

@@ -10,7 +10,9 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from heapq import heappop, heappush
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from tagwire.errors import TagwireError
@@ -57,6 +59,8 @@ _NUMBERS: Final = 1 << 32
 """The number of different TCP sequence numbers. After the highest one, they start again at 0."""
 _WINDOW: Final = 1 << 30
 """The maximum number of bytes in flight on a TCP connection. Segments further apart belong to different connections."""
+_LARGEST: Final = 1 << 24
+"""The maximum size of a packet or block, as in Wireshark. Only damaged captures have larger ones."""
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
 """The maximum numbers of segments and bytes that wait for a missing segment."""
@@ -138,10 +142,17 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
             _whole(header, _PACKET_HEADER, at, "packet header")
             seconds, fraction, size = struct.unpack(f"{order}III4x", header)
             at += _PACKET_HEADER
-            yield link, (seconds * unit + fraction) / unit * 1000, _whole(file.read(size), size, at, "packet")
+            yield link, (seconds * unit + fraction) / unit * 1000, _whole(_read(file, size), size, at, "packet")
             at += size
     except _DATA_ERRORS as error:
         raise _unreadable(error) from None
+
+
+def _read(file: BinaryIO, size: int) -> bytes:
+    """Read a part of a capture. Raises CaptureError if no packet or block can have this size."""
+    if not 0 <= size <= _LARGEST:
+        raise CaptureError(f"the capture is damaged: a packet or block before byte {file.tell()} has a wrong size")
+    return file.read(size)
 
 
 def _whole(data: bytes, size: int, at: int, what: str) -> bytes:
@@ -156,11 +167,15 @@ def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
     """Yield the link type, time and data of each packet. Each interface has its own link type and time unit."""
     pcapng: Any = required("pcapng", "pcap")
     required("pcapng.blocks", "pcap")
+    end = 0
     try:
-        for block in pcapng.FileScanner(file):
+        for block in pcapng.FileScanner(SimpleNamespace(read=partial(_read, file), tell=file.tell)):
             if isinstance(block, pcapng.blocks.BasePacketBlock):
                 time = getattr(block, "timestamp", 0.0)
                 yield block.interface.link_type, time * 1000, block.packet_data
+            end = file.tell()
+        if file.tell() != end:  # the library stops silently if the last block ends after one of its fields
+            raise EOFError
     except (EOFError, pcapng.exceptions.TruncatedFile):
         raise CaptureError(f"the capture is truncated: its last block is incomplete at byte {file.tell()}") from None
     except (*_DATA_ERRORS, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:

@@ -135,7 +135,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not valid JSON"),
     (("redact",), b'{"dir": "resp", "hex": "00"}', 1, f"line 1: {UNKNOWN_API}; its line needs"),
     (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex: expected a string of hex digits"),
-    (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}}', 1, "api_key: expected a number, got"),
+    (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}}', 1, "api_key: expected an integer, got"),
     (("redact", "--hex"), b"", 2, "--hex needs --frames"),
     (("redact", "--frames", "response"), b"", 2, "give API VERSION"),
     (("redact", "a", "b"), b"", 2, "give at most one FILE"),

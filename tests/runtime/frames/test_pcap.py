@@ -9,7 +9,7 @@ from network_packets import Segment, pcap
 pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
 
 import tagwire_messages as messages
-from tagwire.frames.pcap import NetworkFrame, network_frames
+from tagwire.frames.pcap import CaptureError, NetworkFrame, network_frames
 from tagwire.frames.tcp_frames import LostBytes
 
 START = 1000
@@ -192,3 +192,10 @@ def test_link_types(link: int, packet: bytes) -> None:
         [frame] = network_frames(BytesIO(each), registry=messages.registry)
         assert (frame.data, frame.lost, frame.gap) == (request(1)[4:], None, "")
         assert frame.connection.endswith(":9092")
+    at = pcapng.rindex(struct.pack("<II", 6, len(padded) + 32)) + 4
+    for size in (0, 11, 1 << 31):
+        with pytest.raises(CaptureError, match=f"a packet or block before byte {at + 4} has a wrong size"):
+            list(network_frames(BytesIO(pcapng[:at] + struct.pack("<I", size) + pcapng[at + 4 :]), registry=None))
+    for end in (at, at + 4, len(pcapng) - 4):
+        with pytest.raises(CaptureError, match="the capture is truncated: its last block is incomplete"):
+            list(network_frames(BytesIO(pcapng[:end]), registry=None))
