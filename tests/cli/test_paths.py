@@ -55,7 +55,7 @@ def test_an_option_with_an_empty_path(words: str, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
-@pytest.mark.parametrize("words", ["convert v2", "decode MetadataRequest 12", "explain", "redact", "demo"])
+@pytest.mark.parametrize("words", ["convert v2", "decode MetadataRequest 12", "explain", "browse", "mock serve"])
 def test_a_missing_path_that_is_not_text(words: str) -> None:
     code, out, err = tagwire_outcome(*words.split(), os.fsdecode(b"bad\xff"))
     assert (code, out) == (2, "") and "bad" in err

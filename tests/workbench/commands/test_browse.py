@@ -34,11 +34,6 @@ def test_other_commands_are_suggested_without_a_terminal(path: Path, instead: st
     assert f"browse needs a terminal; `{instead} {path}` prints to a file or a pipe." in done.stderr
 
 
-def test_missing_file() -> None:
-    done = tagwire_result("browse", "nothing.jsonl")
-    assert (done.exit_code, "nothing.jsonl can't be read" in done.stderr) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [

@@ -103,27 +103,11 @@ def test_exits_when_standard_output_is_closed(script: Path, version: int) -> Non
 run = partial(tagwire_outcome, "mock", "serve")
 
 
-def test_it_stops_in_time(script: Path) -> None:
-    code, out, err = run(script, "--time", "0.05")
-    assert (code, out.startswith("listening at 127.0.0.1:"), err) == (0, True, "")
-
-
-@pytest.mark.parametrize("seconds", ["nan", "inf", "1e7", "-1", "soon"])
-def test_invalid_duration(seconds: str, script: Path) -> None:
-    code, out, err = run(script, "--time", seconds)
-    assert (code, out) == (2, "") and f"expected a number of seconds from 0 to 1000000, got {seconds}" in err
-
-
 def test_script_can_be_checked_without_a_server(script: Path) -> None:
     assert run(script, "--check") == (0, "", "")
     script.write_text(SCRIPT.replace("errorCode", "error"))
     expected = (1, "", f"tagwire: {script}:1:66: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n")
     assert run(script, "--check") == expected
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    code, out, err = run(tmp_path / "none.yaml")
-    assert (code, out, "can't be read: No such file" in err) == (2, "", True)
 
 
 def test_the_package(tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
         (["--to", "b:1", "-o", "old/new"], 1, "old/new can't be written: Not a directory; give a file in"),
         (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
         (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "other machines can reach it at 0.0.0.0"),
+        (["--to", "b:1", "-o", "new", "--time", "nan"], 2, "expected a number of seconds from 0 to 1000000, got nan"),
         (["--to", "b:1", "-o", "old"], 1, "old already exists; a recording needs a new file"),
         (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package defines no RequestHeader"),
     ],

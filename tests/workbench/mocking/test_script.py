@@ -84,6 +84,7 @@ TAG = "expected a tag (a decimal string, 0 to 2147483647)"
 TOKEN = "while scanning for the next token, found character"
 ONE = "a script is one YAML document"
 MANY = "the script has more than 100000 values"
+LONG = "the strings of the script have more than 100000000 characters"
 LADDER = "a0: &a0 []\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(3000))
 LAUGHS = "a: &a [x]\n" + "".join(
     f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)
@@ -118,6 +119,10 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("a: é\n b: \0", [":2:5: the character U+0000 is not allowed; write it as an escape in double quotes"]),
         ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set is not supported"]),
         (LAUGHS, [f":1:8: {MANY}; the values of an alias count each time the alias is used"]),
+        (
+            "- &a " + "x" * 10**6 + "\n- *a" * 100,
+            [f":1:3: {LONG}; the characters of an alias count each time the alias is used"],
+        ),
         ("[]", [":1:1: expected an object, got a list"]),
         ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: unknown key 'rule'; did you mean 'rules'?"]),
         ("rules: [{request: 7}]", [":1:9: the key 'reply' is missing", ":1:19: expected a string, got 7"]),

@@ -17,6 +17,8 @@ from tagwire.text_format import count, shown
 
 _MOST_NODES: Final = 100_000
 """Maximum number of nodes. Aliases can multiply the nodes of a short file."""
+_MOST_CHARACTERS: Final = 100_000_000
+"""Maximum number of characters in all strings. Aliases can multiply a long string, too."""
 _DEEPEST: Final = 100
 """Maximum number of nested levels, because Python's stack is limited. Messages have about ten."""
 _LONGEST: Final = 1000
@@ -48,6 +50,10 @@ _SCALARS: Final = {
 
 _TOO_MANY: Final = (
     f"the script has more than {count(_MOST_NODES, 'value')}; the values of an alias count each time the alias is used"
+)
+_TOO_LONG: Final = (
+    f"the strings of the script have more than {count(_MOST_CHARACTERS, 'character')}; the characters of an alias "
+    "count each time the alias is used"
 )
 _TOO_DEEP: Final = f"the script has more than {_DEEPEST} levels of nesting"
 
@@ -82,6 +88,7 @@ class Tree:
         self._around: list[Any] = []
         """The nodes around the node that is read, outermost first."""
         self._seen = 0
+        self._characters = 0
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
         """Add an error at a value or, with `of_key`, at its key. If the value is missing, use its parent's position."""
@@ -105,8 +112,11 @@ class Tree:
             raise ScriptError("\n".join(lines))
 
     def read(self, node: Any, steps: Steps) -> Any:
-        """Return the data of a node, and note its position. Raises ScriptError for too many or recursive nodes."""
-        position = self.values[steps] = _position(node)
+        """Return the data of a node, and note its position.
+
+        Raises ScriptError for too many or recursive nodes, and for too long strings.
+        """
+        self.values[steps] = _position(node)
         self._seen += 1
         problem = _TOO_MANY if self._seen > _MOST_NODES else ""
         if node in self._around:
@@ -114,7 +124,7 @@ class Tree:
         if len(self._around) >= _DEEPEST:  # aliases evade the loader's limit
             problem = problem or _TOO_DEEP
         if problem:
-            raise ScriptError(f"{self.file}:{position.line}:{position.column}: {problem}")
+            raise self._error(node, problem)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, steps)
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
@@ -127,7 +137,7 @@ class Tree:
     def _mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
         members: dict[str, Any] = {}
         for key, value in node.value:
-            name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
+            name = self._text(key) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
                 self.errors.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
                 continue
@@ -144,7 +154,7 @@ class Tree:
     def _scalar(self, node: Any, steps: Steps) -> Any:
         name = node.tag.removeprefix(_PREFIX)
         if name == "str":
-            text = _joined_surrogates(node.value)
+            text = self._text(node)
             if text is None:
                 self.add_error(steps, f"{shown(node.value)} contains half of a surrogate pair")
             return text
@@ -158,6 +168,24 @@ class Tree:
         else:
             return kind.make(node.value)
         return None
+
+    def _text(self, node: Any) -> str | None:
+        """Return the text of a scalar with each surrogate pair replaced by its character.
+
+        Return None if a surrogate is unpaired. JSON's `\\u` escapes result in surrogates.
+        """
+        self._characters += len(node.value)
+        if self._characters > _MOST_CHARACTERS:
+            raise self._error(node, _TOO_LONG)
+        try:
+            text: str = node.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            return None
+        return text
+
+    def _error(self, node: Any, problem: str) -> ScriptError:
+        position = _position(node)
+        return ScriptError(f"{self.file}:{position.line}:{position.column}: {problem}")
 
 
 _REMEDIES: Final = {
@@ -237,17 +265,6 @@ def _error_after(text: str, problem: str) -> yaml.MarkedYAMLError:
     """Return an error at the position after the text, with which the file begins."""
     line, column = text.count("\n"), len(text) - text.rfind("\n") - 1
     return yaml.MarkedYAMLError(problem=problem, problem_mark=yaml.Mark("", len(text), line, column, None, 0))
-
-
-def _joined_surrogates(text: str) -> str | None:
-    """Return the text with each surrogate pair replaced by its character, or None if a surrogate is unpaired.
-
-    JSON's `\\u` escapes result in surrogates.
-    """
-    try:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-    except UnicodeDecodeError:
-        return None
 
 
 def _position(node: Any) -> YamlPosition:
