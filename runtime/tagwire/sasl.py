@@ -17,7 +17,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from tagwire.errors import TagwireError
-from tagwire.text_format import shown, whole_number
+from tagwire.text_format import encodable, shown, whole_number
 
 __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
@@ -65,6 +65,8 @@ def login(mechanism: str, user: str, password: str, *, nonce: str | None = None)
     for name, value in (("user", user), ("password", password)):
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SaslError(f"{name}: expected a string, got {type(value).__name__}")
+        if encodable(value) != value:
+            raise SaslError(f"{name}: the string has a lone surrogate, which UTF-8 can't encode")
     if mechanism == "PLAIN":
         if "\0" in user + password:
             raise SaslError("PLAIN: the user name and password must not contain a null character")

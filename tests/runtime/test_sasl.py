@@ -50,7 +50,9 @@ def test_peers_that_lie(received: list[bytes], text: str) -> None:
     (("GSSAPI", "u", "p"), "unknown mechanism 'GSSAPI'"),
     (("PLAIN", "u\0", "p"), "must not contain a null character"),
     (("PLAIN", "u", None), "password: expected a string, got NoneType"),
+    (("SCRAM-SHA-256", "u", "secret\udcff"), "password: the string has a lone surrogate, which UTF-8 can't encode"),
 ])  # fmt: skip
 def test_invalid_logins_are_rejected(arguments: Any, text: str) -> None:
-    with pytest.raises(SaslError, match=text):
+    with pytest.raises(SaslError, match=text) as raised:
         login(*arguments)
+    assert "secret" not in str(raised.value) and raised.value.__context__ is None
