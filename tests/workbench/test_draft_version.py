@@ -100,6 +100,10 @@ def test_a_pair_that_is_flexible_from_the_start(tmp_path: Path) -> None:
     assert "FooResponse: 0-3 -> 0; new 0; flexible from the start" in str(plan)
 
 
+def test_response_without_a_request(tmp_path: Path) -> None:
+    assert str(drafted(write(tmp_path / "in", RESPONSE), tmp_path / "out")) == "FooResponse: 0-3 -> 0-2; new 2; 2-3 cut"
+
+
 OTHERS = (
     spec("FooData", "data", "0-1", "1+"),
     spec("FooRecord", "metadata", "0-1", "0+", apiKey=3),

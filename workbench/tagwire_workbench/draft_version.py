@@ -210,12 +210,13 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
     """Map the name of each request and response to the first version in which it or its counterpart is flexible.
 
+    Messages without a counterpart, for which the rules have only a warning, are left out.
     Raises SpecError if a request and its response have different versions.
     """
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
     for response in sources:
-        if response.summary.kind != "response":
+        if response.summary.kind != "response" or _key(response) not in requests:
             continue
         request = requests[_key(response)]
         names = f"{request.path}: {request.summary.name} and {response.summary.name}"

@@ -58,13 +58,6 @@ def test_a_released_version_is_never_cut_in_place(folder: Path) -> None:
     assert read_tree(folder) == before
 
 
-def test_in_place_where_nothing_is_lost(folder: Path) -> None:
-    write(folder, flexibleVersions="none")
-    assert run(folder, "--in-place").stdout.startswith("PingRequest: 0-2 -> 0-3; new 3\n")
-    assert run(folder, "--in-place").stdout.startswith("PingRequest: 0-3 -> 0-4; new 4\n")
-    assert versions(folder) == {"PingRequest": ("0-4", "3+"), "PingResponse": ("0-4", "3+")}
-
-
 @pytest.mark.parametrize("by_git", [False, True])
 def test_removed_versions_are_not_drafted_again(folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool) -> None:
     monkeypatch.chdir(folder.parent)
@@ -96,23 +89,6 @@ def test_a_dry_run_writes_nothing(folder: Path) -> None:
         assert result.stdout.endswith("2 messages with a new version; 2 files would be written\n")
     assert read_tree(folder) == before
     assert not (folder.parent / "out").exists()
-
-
-@pytest.mark.parametrize(("words", "valid"), [((), "0-2"), (("--only-new",), "2")])
-def test_once_more_changes_nothing(folder: Path, words: tuple[str, ...], valid: str) -> None:
-    out = folder.parent / "out"
-    assert run(folder, "--output", out, *words).exit_code == 0
-    assert versions(out) == {"PingRequest": (valid, "2+"), "PingResponse": (valid, "2+")}
-    assert versions(folder) == {"PingRequest": ("0-2", None), "PingResponse": ("0-2", None)}
-    assert run(folder, "--output", out, *words).stdout.endswith("0 files written\n")
-
-
-def test_bad_specs_are_shown_and_nothing_written(folder: Path) -> None:
-    (folder / "PingResponse.json").write_text("{")
-    result = run(folder, "--output", folder.parent / "out")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "PingResponse.json:1:2: error TW103" in result.stderr
-    assert json.loads((folder / "PingRequest.json").read_text()) == spec("PingRequest", "request")
 
 
 def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
