@@ -4,7 +4,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
 from build_package import build_package
 from command import tagwire_result
 from parcel_specs import PARCEL
