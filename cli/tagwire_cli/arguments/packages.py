@@ -45,10 +45,10 @@ def find_registry(package: str | None) -> "Registry":
     except ModuleNotFoundError as error:
         if not f"{name}.".startswith(f"{error.name}."):
             raise
-        raise click.BadParameter(
-            f"{name!r} can't be imported; generate it with `tagwire generate`, install it, or add it to PYTHONPATH",
-            param_hint="--package",
-        ) from None
+        remedy = "generate it with `tagwire generate`, install it, or add it to PYTHONPATH"
+        if package is None:
+            remedy += f"; for Kafka's messages, add --package {KAFKA_MESSAGES}"
+        raise click.BadParameter(f"{name!r} can't be imported; {remedy}", param_hint="--package") from None
     say_verbose(f"package {name} from {module.__file__}, engine {tagwire.engine()}")
     registry = getattr(module, "registry", None)
     if not isinstance(registry, Registry):

@@ -43,11 +43,11 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
     contents = {folder / path: text for path, text in sorted(project.files.items())}
     verbs = {target: "added to" if target.exists() else "wrote" for target in contents}
     write_all(contents, dict.fromkeys(contents) | before)  # all other files are new
-    for target, verb in verbs.items():
-        say(f"{verb} {target}", err=True)
     [spec_set] = load(folder).sets
     package = generate(spec_set, jobs=1)
     plan(package.files, spec_set.directory).apply()
+    for target, verb in verbs.items():  # at the end, because printing ends the command if a pipe is closed
+        say(f"{verb} {target}", err=True)
     modules = sum(path.endswith(".py") for path in package.files)
     say(f"wrote {folder / 'src' / name}: {count(modules, 'module')}", err=True)
     if project.hooks:
