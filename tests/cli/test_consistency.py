@@ -228,6 +228,7 @@ explain --frames request --response Metadata 12|2|give --response or --frames re
 decode 3 12|2|API 3 has two messages; give MetadataRequest or MetadataResponse
 decode MetadataRequest 12 {dump}|1|the input looks like a hex dump; `tagwire explain --input auto` reads it
 decode MetadataRequest 12 t.pcap|1|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
+decode {binary}|2|such as MetadataRequest 13. `tagwire explain binary` detects what the input is.
 decode t.pcap|2|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
 get topics --file t.pcap|2|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
 get --capture --file t.pcap MetadataRequest|2|give at least one path. The order is MESSAGE PATH...
@@ -273,14 +274,12 @@ encode LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did
 decode LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
 explain LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
 show LeaveGroupRequest --version 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
-encode LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
 decode LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
 explain LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
 messages --package nosuch_package|2|Invalid value for --package: 'nosuch_package' can't be imported
 messages --package tagwire_messages.nosuch|2|Invalid value for --package: 'tagwire_messages.nosuch' can't be imported
 messages --package json|2|Invalid value for --package: 'json' is not a generated package
 show Zzz|2|`tagwire messages` lists all messages
-show MetadataRequest 99|2|supported versions are 0-13
 explain t.pcap 13 MetadataRequest|2|there is no message 't.pcap'
 explain MetadataRequest t.pcap|2|got 't.pcap'; the input looks like a network capture; `tagwire explain t.pcap`
 explain --request t.pcap|1|the input looks like a network capture

@@ -1,6 +1,7 @@
 """Parse the arguments before FILE that identify a message: MESSAGE VERSION or, for a response, API VERSION."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 from tagwire_cli.arguments.options import version_number
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
 from tagwire_cli.input.files import HEX_ARGUMENT, looks_like_hex
+from tagwire_cli.paths import is_file
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -52,6 +54,8 @@ def example_of(registry: "Registry") -> str:
 def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) -> tuple[str, int, Sequence[str]]:
     if len(args) < 2:
         hint = _hint(args)
+        if not hint and args and is_file(args[0]):
+            hint = f"`tagwire explain {shlex.quote(args[0])}` detects what the input is"
         example = _example(registry, expected)
         raise click.UsageError(f"give {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
     name, version, *rest = args
