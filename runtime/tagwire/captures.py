@@ -24,6 +24,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 __all__ = [
+    "LONGEST_LINE",
     "UNKNOWN_API",
     "CaptureError",
     "CapturedFrame",
@@ -47,11 +49,17 @@ __all__ = [
     "frames_of_lines",
     "frames_of_network",
     "frames_of_stream",
+    "line_too_long",
     "paired",
     "read",
     "unzipped",
 ]
 
+LONGEST_LINE: Final = 1 << 28
+"""The maximum size of a line in bytes. Without it, a small gzip file could fill the memory with one line.
+
+A frame of the maximum size has 100 MiB, and so twice as many hex digits.
+"""
 UNKNOWN_API: Final = "the request of this response was not captured, so its API is unknown"
 
 _GZIP: Final = b"\x1f\x8b"
@@ -278,11 +286,13 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     """Read frames and ends of connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`.
+    only if this line or an earlier one begins with `{`. A line of `LONGEST_LINE` bytes or more is always an error.
     """
     is_json, number = False, 0
     try:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), 1):
+            if len(line) == LONGEST_LINE:
+                raise line_too_long(number, name)
             if not line.strip():
                 continue
             is_json = is_json or line.lstrip().startswith(b"{")
@@ -294,6 +304,11 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
                 yield CapturedFrame(number, True, b"", gap=str(error))
     except _INVALID_GZIP as error:
         raise _unreadable(name, number, error) from None
+
+
+def line_too_long(number: int, name: str) -> CaptureError:
+    """Return the error for a line of `LONGEST_LINE` bytes or more."""
+    return CaptureError(f"{name}: line {number} is not a captured frame: it has {LONGEST_LINE} bytes or more")
 
 
 def _unreadable(name: str, number: int, error: Exception) -> CaptureError:

@@ -62,8 +62,12 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
     (gzip.compress(b"", mtime=0)[:5], "a.jsonl can't be read after line 0"),
     (row("req", REQUEST, timestamp=LATEST + 2), f"timestamp: {LATEST + 2} milliseconds since 1970 is out of range"),
     (None, "a.jsonl can't be read: No such file or directory"),
+    (gzip.compress(b"\n" + b"0" * 2**20), "line 2 is not a captured frame: it has 9999 bytes or more"),
 ])  # fmt: skip
-def test_files_that_are_not_captures(tmp_path: Path, data: bytes | None, error: str) -> None:
+def test_files_that_are_not_captures(
+    tmp_path: Path, data: bytes | None, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(captures, "LONGEST_LINE", 9999)
     path = tmp_path / "a.jsonl"
     if data is not None:
         path.write_bytes(data)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwire.errors import TagwireError, VersionsError
-from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire.versions import HIGHEST, Versions
 
 RANGES = st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda pair: Versions(*pair))
 
@@ -48,13 +48,6 @@ def test_version_ranges_behave_like_sets(one: Versions, other: Versions) -> None
             _ = one - other
     else:
         assert set(one - other) == rest
-
-
-def test_membership_asks_for_numbers() -> None:
-    assert 3 in Versions(1, 3)
-    assert 4 not in Versions(1, 3)
-    assert "3" not in Versions(1, 3)
-    assert 0 not in NONE
 
 
 def test_immutable_hashable_and_copied_whole() -> None:

@@ -114,6 +114,7 @@ def test_unknown_versions(version: Any) -> None:
     calls += [partial(each, data) for each in (cls.decode, cls.decode_from, selection.read)]
     calls += [partial(cls.from_json, message.to_json(4)), partial(cls.from_json_text, message.to_json_text(4))]
     calls += [partial(each, message) for each in (registry.encode_response, registry.encode_prefixed)]
+    calls.append(partial(registry.encode_request, messages.HeartbeatRequest()))
     calls += [partial(registry.decode_response, frame, 12), partial(arrow.schema, cls), partial(strategy, cls)]
     for call in calls:
         call(4)  # fills the caches

@@ -1,3 +1,4 @@
+import gzip
 import struct
 from pathlib import Path
 
@@ -6,6 +7,7 @@ from browsed import HEARTBEAT, METADATA, REPLY, listing_of, read_listing
 from network_packets import Segment, pcap
 
 from tagwire.errors import TagwireError
+from tagwire_workbench.browsing import frame_files
 
 
 def test_a_stream_of_frames(tmp_path: Path) -> None:
@@ -15,6 +17,12 @@ def test_a_stream_of_frames(tmp_path: Path) -> None:
     assert [listing.cells(entry)[2] for entry in range(listing.count)] == ["Metadata", "Heartbeat"]
     assert listing.look(1).data == HEARTBEAT
     assert "frame 3: frame: size at byte" in listing.error
+
+
+def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_files, "LONGEST_LINE", 99)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"dir": "req", "hex": "' + b"0" * 2**20))
+    assert "line 1 is not a captured frame: it has " in read_listing(tmp_path / "a.jsonl.gz").error
 
 
 def test_a_network_capture(tmp_path: Path) -> None:

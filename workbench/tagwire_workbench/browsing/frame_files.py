@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Protocol
 
-from tagwire.captures import CaptureError, frame_of_line, unzipped
+from tagwire.captures import LONGEST_LINE, CaptureError, frame_of_line, line_too_long, unzipped
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.pcap import NetworkFrame, network_frames
 from tagwire.frames.registry import Registry
@@ -63,7 +63,7 @@ class LineFile:
 
     def read(self, table: FrameTable) -> Iterator[bool]:
         parts: list[bytes] = []
-        start = number = 0
+        start = number = size = 0
         while True:
             try:
                 data = self._file.more()
@@ -77,10 +77,15 @@ class LineFile:
                 continue
             first, *lines = data.split(b"\n")
             parts.append(first)
+            size += len(first)
+            if size >= LONGEST_LINE:
+                self.error, parts = str(line_too_long(number + 1, self._name)), []
+                break
             if not lines:
                 continue  # the line continues in the next slice
             lines = [b"".join(parts), *lines]
             parts = [lines.pop()]
+            size = len(parts[0])
             for count, line in enumerate(lines, 1):
                 number += 1
                 self._add(table, number, start, line)
