@@ -133,9 +133,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
         match = _TOKEN.match(line, position)
         if match is None or match["odd"]:
             digits = match["odd"][:40] if match else ""
-            found = (
-                f"{digits!r}, an odd number of digits" if digits else repr(line[position : position + 12].split()[0])
-            )
+            found = f"{digits!r}, an odd number of digits" if digits else _next_word(line, position)
             if line.startswith("**", position):
                 expected = "the bytes themselves; run `tagwire explain` with --show-sensitive"
                 raise AssembleError(number, position + 1, "hidden bytes (**)", expected)
@@ -151,13 +149,17 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
                 number, match.start() + 1, f"{times} x {len(part)} bytes", f"at most {_MOST} bytes in total"
             )
         data += part * times
-        if line.startswith(("  ", "\t"), position) or _NO_MORE.match(line, position):
+        if line.startswith(("  ", " \t", "\t"), position) or _NO_MORE.match(line, position):
             break
         if not line.startswith(" ", position):
-            found = repr(line[position : position + 12].split()[0])
-            raise AssembleError(number, position + 1, found, "a space after the bytes")
+            raise AssembleError(number, position + 1, _next_word(line, position), "a space after the bytes")
         position += 1
     return bytes(data), line[position:]
+
+
+def _next_word(line: str, position: int) -> str:
+    """Return the first word after `position` in quotes. If there is only white space, return its first character."""
+    return repr((line[position : position + 12].split() or [line[position]])[0])
 
 
 def _start(line: str, number: int, begin: int) -> int:

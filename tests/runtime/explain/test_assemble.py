@@ -151,8 +151,8 @@ def test_colours_do_not_matter() -> None:
 
 
 def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
-    text = "offset  bytes  path  type   value\n     0         face  int8   1\n     0  01     face  int8   1\n"
-    assert assemble(text) == [b"\1"]
+    text = "offset  bytes  path  type   value\n     0         face  int8   1\n     0  01 \tface  int8   1\n"
+    assert assemble(f"{text}     0  02 \t             \n") == [b"\1\2"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
     [
         ("        0", (3, 9), "'0', an odd number of digits"),
         ("     0  abc", (3, 9), "'abc', an odd number of digits"),
-        ("     0  00 0", (3, 12), "'0', an odd number of digits"),
+        ("        00" + "\u3000" * 13, (3, 11), "'\\u3000'"),
         ("     0  00 zz", (3, 12), "'zz'"),
         ("    16", (3, 5), "only the offset '16'"),
         ('        "abc', (3, 9), "'\"abc'"),
