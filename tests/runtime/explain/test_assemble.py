@@ -160,7 +160,7 @@ def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
     [
         ("        0", (3, 9), "'0', an odd number of digits"),
         ("     0  abc", (3, 9), "'abc', an odd number of digits"),
-        ("        00" + "\u3000" * 13, (3, 11), "'\\u3000'"),
+        ("        00" + "\u3000" * 13 + "x", (3, 11), "'\\u3000'"),
         ("     0  00 zz", (3, 12), "'zz'"),
         ("    16", (3, 5), "only the offset '16'"),
         ('        "abc', (3, 9), "'\"abc'"),
