@@ -63,6 +63,11 @@ def got(value: object) -> str:
     return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text
 
 
+def not_a_message_class(value: object) -> str:
+    """Describe a value that must be a message class, but is a name or a message, for example."""
+    return f"expected a message class, such as MetadataRequest, got {shown(value)}"
+
+
 def _shown_bytes(view: memoryview) -> str:
     size = count(view.nbytes, "byte")
     head = bytes(view[:12] if view.ndim == 1 and view.itemsize == 1 else b"").hex()

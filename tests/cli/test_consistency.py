@@ -270,11 +270,8 @@ decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as
 decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame
 show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
 show LeaveGroupRequst|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
-encode LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
-decode LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
 explain LeaveGroupRequst 0|2|MESSAGE: there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'
 show LeaveGroupRequest --version 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
-decode LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
 explain LeaveGroupRequest 99|2|LeaveGroupRequest has no version 99; supported versions are 0-5
 messages --package nosuch_package|2|Invalid value for --package: 'nosuch_package' can't be imported
 messages --package tagwire_messages.nosuch|2|Invalid value for --package: 'tagwire_messages.nosuch' can't be imported

@@ -1,9 +1,10 @@
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
-import tagwire
+import tagwire.testing
 from tagwire.errors import MissingExtraError
 from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
 
@@ -11,6 +12,12 @@ from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
 @pytest.mark.parametrize("name", [name for name in tagwire.__all__ if name.endswith("Error")])
 def test_all_errors_are_tagwire_errors(name: str) -> None:
     assert issubclass(getattr(tagwire, name), tagwire.TagwireError)
+
+
+@pytest.mark.parametrize("function", [tagwire.negotiate, tagwire.select, tagwire.testing.messages])
+def test_a_name_is_not_a_message_class(function: Any) -> None:
+    with pytest.raises(TypeError, match="expected a message class, such as MetadataRequest, got 'MetadataRequest'"):
+        function("MetadataRequest", 0)
 
 
 def test_a_limit_error_is_a_decode_error() -> None:

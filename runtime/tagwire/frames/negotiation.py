@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire import __version__
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.layout.types import nested_struct
+from tagwire.text_format import not_a_message_class
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def negotiate(message: type[Message] | Message, peer: Any) -> int:
     highest)}. Raises NoCommonVersionError (an UnsupportedVersionError), or its subclass LossyVersionsError.
     """
     cls = message if isinstance(message, type) else type(message)
+    if not hasattr(cls, "API_KEY"):
+        raise TypeError(not_a_message_class(message))
     return best_version(message, _range_of(cls.API_KEY, peer))
 
 

@@ -31,6 +31,7 @@ from tagwire.layout import (
 )
 from tagwire.lazy import FrozenData
 from tagwire.message.declarations import field_about
+from tagwire.text_format import not_a_message_class
 from tagwire.versions import NONE, StructVersions, Versions
 from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import DEFAULT_UUID, default_uuid
@@ -201,7 +202,9 @@ def layout_of(message: type[Message], version: int) -> Layout:
 
     Raises UnsupportedVersionError for a version that is not an int, or that the message does not have.
     """
-    known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
+    known: dict[int, Layout] | None = getattr(message, "_layouts", None)
+    if known is None:
+        raise TypeError(not_a_message_class(message))
     layout = known.get(version) if isinstance(version, int) else None  # 9.0 equals the key 9
     if layout is None:
         if version not in message.VERSIONS:
