@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from tagwire.log.file_bytes import FileBytes
-from tagwire_spark.errors import changed
+from tagwire_spark.errors import changed, unreadable
 
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 _TAGS: Final = ("ETag", "etag", "md5Hash", *_TIMES, "date_time")
@@ -42,9 +42,14 @@ def state_of_status(status: os.stat_result) -> FileState:
 
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
-    """Return the state of an fsspec file from its details, a dict that `info` or a listing returned."""
+    """Return the state of an fsspec file from its details, a dict that `info` or a listing returned.
+
+    Raises PipelineError if its size is unknown.
+    """
+    if facts.get("size") is None:
+        raise unreadable(f"{facts.get('name')}: the file system does not report the size of this file")
     tag = next((f"{name} {_timestamp(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
-    return FileState(int(facts["size"] or 0), "", tag)
+    return FileState(int(facts["size"]), "", tag)
 
 
 def modified_at(facts: Mapping[str, Any]) -> int | None:

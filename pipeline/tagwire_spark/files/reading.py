@@ -26,7 +26,16 @@ from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.indexes import IndexLookup
 from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.file_state import FileState, check_file, check_unchanged, state_of_facts
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, s3_object, store
+from tagwire_spark.files.store import (
+    NO_OPTIONS,
+    StorageOptions,
+    is_concurrent,
+    is_remote,
+    reaching,
+    retried,
+    s3_object,
+    store,
+)
 
 _ENTRIES: Final = 24 << 10
 """Number of bytes that one request reads from an index file. An index entry has 8 or 12 bytes."""
@@ -65,12 +74,8 @@ class RemoteFile:
         self._may_grow = may_grow
         self._system, self._name = store(url, options)
         self._is_conditional = state is not None and state.tag.startswith(_ETAG) and hasattr(self._system, "call_s3")
+        self.is_concurrent = is_concurrent(self._system)
         self.state = state or self._facts()
-
-    @property
-    def is_concurrent(self) -> bool:
-        """Whether several threads may send requests at once. Only asynchronous file systems allow this."""
-        return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
         """Raise PipelineError if the file changed since planning. Do nothing if each request checks the ETag."""
@@ -96,7 +101,7 @@ class RemoteFile:
             if error.errno == EINVAL:  # the ETag has changed: the file was replaced, or it has grown
                 self._check()
             raise
-        if len(found) < end - start:
+        if len(found) != end - start:
             self._check()
             raise OSError(f"received {len(found)} bytes from byte {start}, but {end - start} were requested")
         return found

@@ -24,7 +24,16 @@ from tagwire_spark.files.file_state import FileState, growing_state, modified_at
 from tagwire_spark.files.local_files import files_below, local_path, matching_paths, temporary_folder
 from tagwire_spark.files.reading import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store
+from tagwire_spark.files.store import (
+    NO_OPTIONS,
+    StorageOptions,
+    at_once,
+    is_concurrent,
+    is_remote,
+    reaching,
+    retried,
+    store,
+)
 
 Listed = tuple[str, int, str, int]
 """A listed file as it is sent to workers: relative name, size, ETag, and modification time in nanoseconds."""
@@ -219,7 +228,11 @@ def _found(system: Any, folder: str, levels: int | None = None) -> dict[str, Any
     """
     system.invalidate_cache()
     listed = retried(partial(system.find, folder, maxdepth=levels, detail=True))
-    return {name.strip("/"): facts for name, facts in listed.items() if not name.endswith("/")}
+    found = {name: facts for name, facts in listed.items() if not name.endswith("/")}
+    unknown = [name for name, facts in found.items() if facts.get("size") is None]  # HTTP listings have no sizes
+    details = at_once(lambda name: retried(partial(system.info, name)), unknown, is_concurrent=is_concurrent(system))
+    found |= zip(unknown, details, strict=True)
+    return {name.strip("/"): facts for name, facts in found.items()}
 
 
 def _is_folder(system: Any, path: str) -> bool:
@@ -274,7 +287,7 @@ class _Tree:
 
     def __init__(self, url: str, bare: str, root: str, system: Any, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
-        self.is_concurrent = bool(getattr(system, "async_impl", False))
+        self.is_concurrent = is_concurrent(system)
         self.is_received = False
         """Whether this process is a task that received the listing from the driver."""
         self.marks: Marks | None = None

@@ -89,6 +89,11 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
+def is_concurrent(system: Any) -> bool:
+    """Return whether several threads may send requests to a file system. Only asynchronous file systems allow this."""
+    return bool(getattr(system, "async_impl", False))
+
+
 def inner_path(file: str) -> Path:
     """Return the path of a file or folder. For a URL in an archive, leave out the archive's URL, as in `zip://logs`."""
     return Path(file.partition("::")[0] if is_remote(file) else file)

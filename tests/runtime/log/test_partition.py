@@ -68,11 +68,6 @@ def test_snapshots_of_metadata(logs: Path) -> None:
     assert kinds[0] and kinds[-1] and not all(kinds)
 
 
-def test_empty_partition(logs: Path) -> None:
-    assert list(log.read(logs / "kafka4" / "alpha-empty-0")) == []
-    assert log.Partition(logs / "kafka4" / "alpha-empty-0").segments[0].end_offset() is None
-
-
 @pytest.mark.parametrize("zeros", [1, 16, 17, 70_000])
 def test_zeros_to_the_end_are_the_end(zeros: int, copy_of: CopyOf) -> None:
     folder = copy_of("kafka28/alpha-upgrade2-0")
@@ -272,6 +267,8 @@ def test_a_folder_of_logs(logs: Path) -> None:
     old = log.LogDirectory(logs / "kafka0.8")
     assert old.broker == {} and old.log_start_offsets == {}
     assert len(list(log.find_partitions(logs))) == 17
+    empty = log.Partition(folder.path / "alpha-empty-0")
+    assert list(empty.batches()) == list(log.read(empty.path)) == [] and empty.segments[0].end_offset() is None
 
 
 def test_files_next_to_segments(logs: Path) -> None:

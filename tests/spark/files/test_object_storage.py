@@ -127,9 +127,13 @@ def test_task_reads_its_split_and_one_piece_of_the_index(store: Any) -> None:
     assert len(kinds) <= (3 if engine() == "native" else 4) and ".index" in kinds[0]
 
 
-def test_a_segment_that_changes_before_it_is_read(store: Any) -> None:
+def test_a_segment_that_changes_before_it_is_read(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     query = log_query({"path": "counted://k/orders-0"})
     splits = plan(query)
+    with monkeypatch.context() as context, pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*were requested"):
+        context.setattr("tagwire_spark.files.store._PAUSE", 0)
+        context.setattr(CountedFileSystem, "cat_file", lambda system, path, **_: system.store[path].getvalue())
+        list(rows_of_task(splits, query, full_schema(query)))  # the server ignores the requested ranges
     store.pipe(f"/k/orders-0/{0:020}.log", log()[f"orders-0/{0:020}.log"][:-1] + b"x")
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*counted://k/orders-0.*ETag"):
         list(rows_of_task(splits, query, full_schema(query)))
