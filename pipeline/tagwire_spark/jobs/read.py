@@ -151,7 +151,8 @@ def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
         system.invalidate_cache()
         found = retried(partial(system.ls, bare, detail=True))
     folders = sorted(each["name"].rstrip("/").rpartition("/")[2] for each in found if each["type"] == "directory")
-    if any(log_file(each["name"].rpartition("/")[2]) for each in found) or (not folders and partition_name(Path(bare))):
+    files = [inner_path(url).name, *(each["name"].rpartition("/")[2] for each in found)]
+    if any(map(log_file, files)) or (not folders and partition_name(Path(bare))):
         yield url, _above(url), settled_number(_above(url), options)
         return
     for folder in folders:

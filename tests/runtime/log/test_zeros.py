@@ -93,8 +93,7 @@ def test_zeros_are_not_searched_for_headers(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(FileBytes, "__getitem__", counted)
     windows: list[int] = []
-    path = write_segment(tmp_path, batch(0, "v2"), batch(1, "v2")[:11], bytes(1 << 22))
-    with open_file(path) as data:
+    with open_file(write_segment(tmp_path, batch(0, "v2"), batch(1, "v2")[:11], bytes(1 << 22))) as data:
         assert len([*pieces(Scan("file", data))]) == 2 and max(windows) <= 1 << 16
 
 

@@ -3,7 +3,7 @@ import shutil
 import tempfile
 from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zipfile import ZipFile
 
 import fsspec
@@ -145,8 +145,8 @@ class _Hosted(LocalFileSystem):  # type: ignore[misc]
         if host != "name-node":
             raise OSError(f"no host {host!r}")
 
-    def find(self, *arguments: Any, **named: Any) -> Any:
-        return {name: {} for name in super().find(*arguments, **named)}
+    def ls(self, path: str, *args: Any, **named: Any) -> Any:
+        return [each | {"size": None} for each in cast(Any, super()).ls(path, *args, **named) if each["name"] != path]
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -159,7 +159,8 @@ class _Hosted(LocalFileSystem):  # type: ignore[misc]
 
 def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
     fsspec.register_implementation("hosted", _Hosted, clobber=True)
-    assert rows(f"hosted://name-node{kafka}/orders-1/{0:020}.log") == ONE
+    one = f"hosted://name-node{kafka}/orders-1/{0:020}.log"
+    assert rows(one) == ONE and [unit[0] for unit in _units(log_query({"path": one}))] == [one]
     for path in ("", "/orders-*", "/orders-*/*.log"):
         url = f"hosted://name-node:8020{kafka}{path}"
         assert rows(url) == ZERO + ONE
