@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire import __version__
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.layout.types import nested_struct
-from tagwire.text_format import not_a_message_class
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
@@ -66,6 +65,8 @@ def negotiate(message: type[Message] | Message, peer: Any) -> int:
     """
     cls = message if isinstance(message, type) else type(message)
     if not hasattr(cls, "API_KEY"):
+        from tagwire.text_format import not_a_message_class
+
         raise TypeError(not_a_message_class(message))
     return best_version(message, _range_of(cls.API_KEY, peer))
 

@@ -31,7 +31,6 @@ from tagwire.layout import (
 )
 from tagwire.lazy import FrozenData
 from tagwire.message.declarations import field_about
-from tagwire.text_format import not_a_message_class
 from tagwire.versions import NONE, StructVersions, Versions
 from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import DEFAULT_UUID, default_uuid
@@ -204,6 +203,8 @@ def layout_of(message: type[Message], version: int) -> Layout:
     """
     known: dict[int, Layout] | None = getattr(message, "_layouts", None)
     if known is None:
+        from tagwire.text_format import not_a_message_class
+
         raise TypeError(not_a_message_class(message))
     layout = known.get(version) if isinstance(version, int) else None  # 9.0 equals the key 9
     if layout is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import Paths, SelectionError
-from tagwire.text_format import not_a_message_class
 from tagwire.wire.buffers import as_bytes
 
 TYPE_CHECKING = False
@@ -60,6 +59,8 @@ class Selection:
 
     def __init__(self, message: type[Message], paths: tuple[str, ...], *, whole: bool = False) -> None:
         if not isinstance(message, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+            from tagwire.text_format import not_a_message_class
+
             raise TypeError(not_a_message_class(message))
         self._paths = Paths(message, paths, whole=whole)
         self._plans: dict[int, Choosing | None] = {}
