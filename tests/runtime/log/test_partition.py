@@ -91,8 +91,7 @@ def test_an_incomplete_last_batch(zeros: int, tmp_path: Path) -> None:
             if zeros < 5000 or start is None:  # the checksum of a batch before the start offset is not verified
                 with pytest.raises(log.LogError, match=r"0005.log: (log|v.): (crc at )?byte \d+: found ") as caught:
                     list(log.read(where, start))
-                found = caught.value.rule, caught.value.offset, caught.value.file
-                assert zeros or found == ("TWL101", len(first), str(path))
+                assert zeros or (caught.value.rule, caught.value.offset) == ("TWL101", len(first))
         assert [batch.base_offset for batch in log.read(path, partial=True, skip=skipped.append)] == [5] and not skipped
         for level in ("record", "batch"):
             assert len(pa.table(log.columns(path, ["file"], level=level, partial=True))) == 1

@@ -64,8 +64,8 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"topic": "a"}, "Unknown option 'topic'; did you mean 'subscribe'"),
     ({"limits": "ratio=5"}, "limits: expected name=number.*decompression_ratio.*got 'ratio=5'"),
     ({"limits": f"elements={'9' * 5000}"}, "limits: expected name=number"),
-    *(({"maxSplitBytes": text}, "maxSplitBytes: expected (a number of bytes|1 or more)")
-      for text in ("64 m b", "m", "1.5g", "-1", "0", "9" * 5000)),
+    *(({"maxSplitBytes": size}, "expected a number of bytes") for size in ("64 m b", "m", "1.5g", "9" * 5000)),
+    *(({"maxSplitBytes": size}, "maxSplitBytes: expected 1 or more") for size in ("-1", "0")),
     ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
     ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),
     ({"endingOffsets": '{"c": "latest", "a": {"2": 5}}'}, "NOT_FOUND. Option endingOffsets names 'a-2'"),
