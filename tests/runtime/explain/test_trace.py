@@ -1,4 +1,7 @@
 import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -60,9 +63,10 @@ def test_a_default_on_the_wire_is_not_canonical() -> None:
 
 
 def test_versions_are_checked() -> None:
-    for call in (lambda: trace(PollRequest, b"", 2.0), lambda: trace_response(registry, b"", 7, 2.0)):  # type: ignore[arg-type]
+    calls: list[Callable[[Any], object]] = [partial(trace, PollRequest, b""), partial(trace_response, registry, b"", 7)]
+    for call in calls:
         with pytest.raises(UnsupportedVersionError, match="version, got a value of type float; supported"):
-            call()
+            call(2.0)
     with pytest.raises(TypeError, match="the version is missing; call trace\\(PollRequest"):
         trace(PollRequest, b"")
 
