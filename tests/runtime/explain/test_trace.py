@@ -1,6 +1,4 @@
 import json
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -63,10 +61,10 @@ def test_a_default_on_the_wire_is_not_canonical() -> None:
 
 
 def test_versions_are_checked() -> None:
-    calls: list[Callable[[Any], object]] = [partial(trace, PollRequest, b""), partial(trace_response, registry, b"", 7)]
-    for call in calls:
+    version: Any = 2.0
+    for call in (lambda: trace(PollRequest, b"", version), lambda: trace_response(registry, b"", 7, version)):
         with pytest.raises(UnsupportedVersionError, match="version, got a value of type float; supported"):
-            call(2.0)
+            call()
     with pytest.raises(TypeError, match="the version is missing; call trace\\(PollRequest"):
         trace(PollRequest, b"")
 
