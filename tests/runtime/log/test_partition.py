@@ -92,6 +92,7 @@ def test_an_incomplete_last_batch(zeros: int, tmp_path: Path) -> None:
                 with pytest.raises(log.LogError, match=r"0005.log: (log|v.): (crc at )?byte \d+: found ") as caught:
                     list(log.read(where, start))
                 assert zeros or (caught.value.rule, caught.value.offset) == ("TWL101", len(first))
+                assert caught.value.file == str(path)
         assert [batch.base_offset for batch in log.read(path, partial=True, skip=skipped.append)] == [5] and not skipped
         for level in ("record", "batch"):
             assert len(pa.table(log.columns(path, ["file"], level=level, partial=True))) == 1
