@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,6 +67,17 @@ _GZIP: Final = b"\x1f\x8b"
 _INVALID_GZIP: Final = (EOFError, OSError, zlib.error)
 _FIRST_LINE: Final = 1 << 24
 _MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} can't be written as JSON again")
+    return number
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+"""Rejects NaN and infinity, which JSON does not have: `tagwire redact` writes the values of a line again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -318,7 +330,7 @@ def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
     """Parse a line of JSON as a frame. Raises CaptureError, with file and line, if it is invalid."""
     try:
-        row = json.loads(line)
+        row = _DECODER.decode(line.decode("utf-8-sig", "surrogatepass"))
     except (ValueError, RecursionError):
         raise CaptureError(f"{name}: line {number} is not a captured frame: it is not valid JSON") from None
     return frame_of_row(number, row, f"{name}: line {number}")

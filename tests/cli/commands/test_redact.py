@@ -133,6 +133,8 @@ UNKNOWN_API = "the request of this response was not captured, so its API is unkn
 REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("redact",), b"{}", 1, "line 1 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not valid JSON"),
+    (("redact",), b'{"dir": "close", "run": NaN}', 1, "line 1 is not a captured frame: it is not valid JSON"),
+    (("redact",), b'{"dir": "close", "run": 1e999}', 1, "line 1 is not a captured frame: it is not valid JSON"),
     (("redact",), b'{"dir": "resp", "hex": "00"}', 1, f"line 1: {UNKNOWN_API}; its line needs"),
     (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex: expected a string of hex digits"),
     (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}}', 1, "api_key: expected an integer, got"),
