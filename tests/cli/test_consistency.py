@@ -31,7 +31,7 @@ explain --guess {file}
 assemble {file}
 demo {file}
 browse {file}
-convert --from v2 v1 {file}
+convert --format v2 v1 {file}
 log dump {file}
 log stat {file}
 log verify {file}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.errors import DecodeError
-from tagwire_cli.arguments.logs import FormatName, formats_of, only_format_option
+from tagwire_cli.arguments.logs import FormatName, format_option
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.input.encodings import batches_hint
 from tagwire_cli.input.files import InputError, note_empty, read_bytes
@@ -21,22 +21,11 @@ if TYPE_CHECKING:
 @click.command("convert")
 @click.argument("to", metavar="FORMAT", type=FormatName())
 @click.argument("file", metavar="[FILE]", default="-", type=AnyPath(allow_dash=True, is_text=True))
-@click.option(
-    "--from",
-    "source",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    type=FormatName(is_read=True),
-    help="Assume this format for batches with its magic byte; detect all other formats.",
-)
-@only_format_option
+@format_option
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if anything would be lost.")
 @click.option("--hex", "is_hex", is_flag=True, help="Read and write hex.")
 @limit_option
-def command(
-    to: str, file: str, source: str, only_format: bool, refuse_loss: bool, is_hex: bool, limits: Sequence[str]
-) -> None:
+def command(to: str, file: str, format: "FormatSet", refuse_loss: bool, is_hex: bool, limits: Sequence[str]) -> None:
     """Convert record batches to FORMAT.
 
     The input is FILE or standard input: one or more batches, such as a log
@@ -46,19 +35,19 @@ def command(
     \b
     Examples:
       tagwire convert v3 00000000000000000000.log > smaller.log
-      tagwire convert v1 --from kip87 --refuse-loss --hex batch.txt
+      tagwire convert v1 --format kip87 --refuse-loss --hex batch.txt
     """
     from tagwire.records import convert, format_of
 
     if not is_hex:
         reject_terminal()
-    target, formats = format_of(to), formats_of(source, only=only_format)
+    target = format_of(to)
     out = bytearray()
     lost = 0
     data = read_bytes(file, is_hex=is_hex)
     if not data:
         note_empty(file)
-    for batch in _batches(data, file, formats, limits):
+    for batch in _batches(data, file, format, limits):
         converted, losses = convert(batch, target)
         out += converted.encode()
         for loss in losses:

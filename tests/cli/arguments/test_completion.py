@@ -55,7 +55,7 @@ OFFERS = [
     ("tagwire explain --response LeaveG", {"LeaveGroup"}),
     ("tagwire explain --format ", {"auto", "v2"}),
     ("tagwire convert v", {"v0", "v3-zigzag"}),
-    ("tagwire convert v2 --from k", {"kip87"}),
+    ("tagwire convert v2 --format k", {"kip87"}),
     ("tagwire log dump --format k", {"kip87"}),
     ("tagwire whatif --to v", {"v3"}),
     ("tagwire messages --kind re", {"request", "response"}),

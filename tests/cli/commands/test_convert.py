@@ -29,7 +29,7 @@ def test_convert_in_hex() -> None:
     [
         (("convert", "v22"), ONE, 2, "there is no record format 'v22'"),
         (("convert", "auto"), ONE, 2, "there is no record format 'auto'"),
-        (("convert", "v2", "--from", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("convert", "v2", "--format", "v22"), ONE, 2, "there is no record format 'v22'"),
         (("convert", "v2"), ONE[:-1], 1, "found length"),
     ],
 )

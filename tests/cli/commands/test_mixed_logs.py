@@ -43,10 +43,10 @@ def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     parts = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
     segment.write_bytes(b"".join(part.encode() for part in parts))
     assert "no problems" in tagwire_output("log", "verify", segment, "--format", "kip87")
-    for words in ("log dump --format", "explain --format", "convert v2 --from"):
+    for words in ("log dump --format", "explain --format", "convert v2 --format"):
         output = tagwire_output(*words.split(), "kip87", "--only-format", segment, code=1)
         assert "found magic 1, expected 2" in output
-    for command in ("log dump", "log stat", "explain"):
+    for command in ("log dump", "log stat", "explain", "convert v2"):
         output = tagwire_output(*command.split(), "--only-format", segment, code=2)
         assert "--only-format needs --record-format with the name of a format" in output
     output = tagwire_output("log", "verify", segment, "--format", "kip87,kip82-int", code=2)

@@ -53,7 +53,7 @@ def rows(path: Path) -> list[dict[str, object]]:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_up_to_a_signal(ending: signal.Signals, peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
-    with recording("--to", peer.address, "-o", file, "--json", "--run", "r1", "--label", "me") as process:
+    with recording("--to", peer.address, "--output", file, "--json", "--run", "r1", "--label", "me") as process:
         assert ask(port_of(process), BEAT) == ANSWER
         process.send_signal(ending)
         out, err = process.communicate(timeout=30)
@@ -69,7 +69,7 @@ def test_up_to_a_signal(ending: signal.Signals, peer: MockPeer, tmp_path: Path) 
 
 def test_a_killed_process_leaves_what_it_wrote(peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
-    with recording("--to", peer.address, "-o", file, "--json") as process:
+    with recording("--to", peer.address, "--output", file, "--json") as process:
         ask(port_of(process), BEAT)
         while len(rows(file)) < 2:
             threading.Event().wait(0.01)
@@ -79,7 +79,7 @@ def test_a_killed_process_leaves_what_it_wrote(peer: MockPeer, tmp_path: Path) -
 
 
 def test_problems(peer: MockPeer, tmp_path: Path) -> None:
-    with recording("--to", peer.address, "-o", tmp_path / "frames.jsonl.gz", "--json") as process:
+    with recording("--to", peer.address, "--output", tmp_path / "frames.jsonl.gz", "--json") as process:
         assert ask(port_of(process), b"GET / HTTP/1.1\r\n\r\n") == b""
         process.terminate()
         out, err = process.communicate(timeout=30)
@@ -95,7 +95,7 @@ def test_problems(peer: MockPeer, tmp_path: Path) -> None:
 def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
     peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
-    with recording("--to", peer.address, "-o", file, "--json", "--redact") as process:
+    with recording("--to", peer.address, "--output", file, "--json", "--redact") as process:
         data = ask(port_of(process), encoded(kafka.SaslAuthenticateRequest(auth_bytes=b"secret")))
         assert b"secret" in data, "it passes, and is not recorded"
         process.terminate()
@@ -125,7 +125,7 @@ def test_blocked_standard_output_does_not_stop_the_recording() -> None:
 
 
 def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
-    code, out, err = run("--to", peer.address, "-o", tmp_path / "frames.jsonl", "--time", "0.05")
+    code, out, err = run("--to", peer.address, "--output", tmp_path / "frames.jsonl", "--time", "0.05")
     assert (code, err) == (0, "recorded 0 requests and 0 responses of 0 connections\n")
     assert out.startswith("listening at 127.0.0.1:") and out.endswith(f" for {peer.address}\n")
 
@@ -133,22 +133,20 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        (["--to", "broker", "-o", "new"], 2, "expected an address HOST:PORT with a port up to 65535, got 'broker'"),
-        (["--to", "b:0", "-o", "new"], 2, "b:0: expected the port of a server, got 0"),
-        (["--to", "b:1", "-o", "none/new"], 1, "none/new can't be written: No such file or directory; give a"),
-        (["--to", "b:1", "-o", "old/new"], 1, "old/new can't be written: Not a directory; give a file in"),
-        (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
-        (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "other machines can reach it at 0.0.0.0"),
-        (["--to", "b:1", "-o", "new", "--time", "nan"], 2, "expected a number of seconds from 0 to 1000000, got nan"),
-        (["--to", "b:1", "-o", "old"], 1, "old already exists; a recording needs a new file"),
-        (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package defines no RequestHeader"),
+        ("--to broker --output new", 2, "expected an address HOST:PORT with a port up to 65535, got 'broker'"),
+        ("--to b:0 --output new", 2, "b:0: expected the port of a server, got 0"),
+        ("--to b:1 --output none/new", 1, "none/new can't be written: No such file or directory; give a"),
+        ("--to b:1 --output old/new", 1, "old/new can't be written: Not a directory; give a file in"),
+        ("--to b:1 --listen x --output new", 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
+        ("--to b:1 --listen 0.0.0.0:0 --output new", 1, "other machines can reach it at 0.0.0.0"),
+        ("--to b:1 --output new --time nan", 2, "expected a number of seconds from 0 to 1000000, got nan"),
+        ("--to b:1 --output old", 1, "old already exists; a recording needs a new file"),
+        ("--to b:1 --output new --package tagwire_records", 2, "this package defines no RequestHeader"),
     ],
 )
-def test_rejected_input(
-    words: list[str], code: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rejected_input(words: str, code: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old").write_text("kept")
-    found = run(*words)
+    found = run(*words.split())
     assert (found[0], found[1]) == (code, "") and expected in found[2]
     assert not Path("new").exists() and Path("old").read_text() == "kept"

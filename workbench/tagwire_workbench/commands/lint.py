@@ -22,14 +22,14 @@ _RULES = "RULE[,RULE...]"
 
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, metavar="[FILE...]", type=InputPath(is_text=True, stdin_name="stdin.json"))
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=InputPath(is_text=True, stdin_name="stdin.json"))
 @click.option("--select", multiple=True, metavar=_RULES, help="Run only these rules, instead of those in the settings.")
 @click.option("--ignore", multiple=True, metavar=_RULES, help="Do not run these rules.")
 @report_options
 def command(paths: Sequence[str], select: Sequence[str], ignore: Sequence[str], output_format: str) -> None:
     """Report design problems of messages and record formats.
 
-    FILE is a spec or a folder of specs; by default, the specs of this project are
+    PATH is a spec or a folder of specs; by default, the specs of this project are
     checked. RULE is a rule ID or a prefix of IDs, such as TL5. Set severities and
     rules in [tool.tagwire.lint], and exceptions in
     [[tool.tagwire.exceptions]]. `tagwire rule` explains the rules, TL01 and up.

@@ -30,7 +30,6 @@ _CLOSING: Final = 2.0
     "--to", "server", metavar="HOST:PORT", type=server_address, required=True, help="The server, such as a broker."
 )
 @click.option(
-    "-o",
     "--output",
     metavar="FILE",
     type=AnyPath(folders=False),
@@ -80,8 +79,8 @@ def command(
 
     \b
     Examples:
-      tagwire record --listen 19092 --to localhost:9092 -o frames.jsonl.gz
-      tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --duration 60
+      tagwire record --listen 19092 --to localhost:9092 --output frames.jsonl.gz
+      tagwire record --to localhost:9092 --output shared.jsonl.gz --redact
     """
     from tagwire.frames.redaction import Redaction
     from tagwire_workbench.proxy import CaptureFile, RecordingProxy
