@@ -103,8 +103,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
     try:
         for url in ("memory://", "memory:///", "memory://orders-0", "memory:///orders-0/", "memory://ord*"):
             assert rows(url) == ZERO[:3], url
-            query = log_query({"path": url})
-            [split] = log_plan.plan(query)
+            [split] = log_plan.plan(query := log_query({"path": url}))
             assert split.file in (f"memory://orders-0/{0:020}.log", f"memory:///orders-0/{0:020}.log"), url
             assert "*" in url or split.state == log_plan.plan_alone(query, _units(query)[0][0])[0].state, url
     finally:
