@@ -165,9 +165,8 @@ class Selection:
             raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
-        serializer = self.message.serializer(version)
-        if version not in self._plans:
-            self._plans.setdefault(version, self._made(serializer))
+        if version not in self._plans or not isinstance(version, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self._plans.setdefault(version, self._made(self.message.serializer(version)))
         return self._plans[version]
 
     def _made(self, serializer: Any) -> Choosing | None:

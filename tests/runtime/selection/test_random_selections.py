@@ -36,8 +36,8 @@ class Counted:
 
 
 class NativeSelection(Selection):
-    def _made(self, version: int) -> Any:
-        plan = super()._made(version)
+    def _made(self, serializer: Any) -> Any:
+        plan = super()._made(serializer)
         return plan if plan is None else Counted(plan)
 
 
