@@ -165,7 +165,7 @@ class Selection:
             raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
-        if version not in self._plans or not isinstance(version, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(version, int) or version not in self._plans:  # pyright: ignore[reportUnnecessaryIsInstance]
             self._plans.setdefault(version, self._made(self.message.serializer(version)))
         return self._plans[version]
 
