@@ -24,7 +24,7 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.root import is_folder
-from tagwire_generator.project.settings import SpecSet
+from tagwire_generator.project.settings import SettingsError, SpecSet
 from tagwire_generator.project.spec_files import (
     SpecData,
     headers_among,
@@ -85,11 +85,12 @@ def generate(
     """Generate the package of a spec set in memory. Only the cache is written to disk.
 
     `jobs` is the number of processes, by default one per processor. The cache is in the project at `cache_root`, by
-    default the set's own project. Problems in specs are returned in the result's `problems`. Raises SpecError for a
-    missing folder, and for messages that generate the same path.
+    default the set's own project. Problems in specs are returned in the result's `problems`. Raises SettingsError for
+    a missing folder of templates, and SpecError for messages that generate the same path.
     """
     if not is_folder(spec_set.templates):
-        raise SpecError(f"{spec_set.templates}: the templates folder does not exist", file=str(spec_set.templates))
+        reason = "the templates folder does not exist; create it, or choose another one"
+        raise SettingsError(f"{spec_set.templates}: {reason}", file=str(spec_set.templates))
     environment = environment_key(spec_set)
     tasks = _tasks(spec_set, environment)
     cache = Cache(cache_root or spec_set.root, spec_set.package) if use_cache else None

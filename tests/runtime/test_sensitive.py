@@ -97,7 +97,7 @@ def test_other_fields_are_shown() -> None:
 def test_errors() -> None:
     with pytest.raises(EncodeError) as rejected:
         SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
-    assert str(rejected.value) == "SaslAuthenticateRequest v2: auth_bytes: expected bytes, got <hidden>"
+    assert str(rejected.value).endswith("v2: auth_bytes: expected bytes, got <hidden>; call its method encode()")
     wrong = ScramCredentialUpsertion(name="alice", salted_password="s3cret-value")  # type: ignore[arg-type]
     with pytest.raises(EncodeError) as rejected:
         AlterUserScramCredentialsRequest(upsertions=[wrong]).encode(0)

@@ -296,7 +296,8 @@ class BinaryType(WireType):
         try:
             return binary(value)
         except (TypeError, ValueError, BufferError):
-            raise Unfit("expected bytes", value) from None
+            hint = "call its method encode()" if hasattr(value, "encode") else ""  # such as a RecordBatch or a str
+            raise Unfit("expected bytes", value, hint=hint) from None
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
         return _base64(value)

@@ -116,10 +116,8 @@ class TestOwnTargets:
         assert message in tagwire_output("generate", "--templates", "mine", code=1)
 
     def test_folders_that_do_not_exist(self, project: Path) -> None:
-        assert "built-in templates are @markdown, @wireshark" in tagwire_output(
-            "generate", "--templates", "@latex", code=2
-        )
-        assert "the templates folder does not exist" in tagwire_output("generate", "--templates", "nothing", code=1)
+        for name, text in (("@latex", "built-in templates are @markdown, @"), ("none", "the templates folder does ")):
+            assert text in tagwire_output("generate", "--templates", name, code=2)
         settings = project / "pyproject.toml"
         settings.write_text(settings.read_text() + 'templates = "@latex"\n')
         assert "built-in templates are @markdown, @wireshark" in tagwire_output("generate", code=2)

@@ -62,7 +62,7 @@ REJECTIONS = [
     (0, {"urgent": []}, "urgent", "expected bool, got []"),
     (0, {"ratio": "1"}, "ratio", "expected float64 (a float), got str '1'"),
     (0, {"ratio": 10**400}, "ratio", "expected float64"),
-    (0, {"payload": "text"}, "payload", "expected bytes, got str 'text'"),
+    (0, {"payload": "text"}, "payload", "expected bytes, got str 'text'; call its method encode()"),
     (0, {"topics": 3}, "topics", "expected a tuple or list of PollTopic, got int 3"),
     (0, {"topics": ["a"]}, "topics[0]", "expected a PollTopic, got str 'a'"),
     (0, {"topics": [PollTopic(name=5)]}, "topics[0].name", "expected a string, got int 5"),  # type: ignore[arg-type]
