@@ -198,8 +198,9 @@ def test_formatting_by_hand_is_a_change(generated: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "message"), [("--output", "loop is a link to loop"), ("--templates", "the templates folder does not")]
+    ("option", "code", "message"),
+    [("--output", 1, "loop is a link to loop"), ("--templates", 2, "the templates folder does not")],
 )
-def test_links_that_form_a_loop(project: Path, option: str, message: str) -> None:
+def test_links_that_form_a_loop(project: Path, option: str, code: int, message: str) -> None:
     (project / "loop").symlink_to("loop")
-    assert message in generate(option, "loop", code=1).stderr
+    assert message in generate(option, "loop", code=code).stderr
