@@ -59,7 +59,7 @@ __all__ = [
 LONGEST_LINE: Final = 1 << 28
 """The maximum size of a line in bytes. Without it, a small gzip file could fill the memory with one line.
 
-A frame of the maximum size has 100 MiB, and so twice as many hex digits.
+A frame has at most 100 MiB, and is written with two hex digits for each byte.
 """
 UNKNOWN_API: Final = "the request of this response was not captured, so its API is unknown"
 

@@ -91,7 +91,7 @@ class UnsupportedVersionError(TagwireError):
             text = f"{message_name} has no version {version!r}"
         else:
             found = "a larger one" if isinstance(version, int) else f"a value of type {type(version).__name__}"
-            text = f"{message_name}: expected an int of 16 bits as the version, got {found}"
+            text = f"{message_name}: expected a 16-bit integer as the version, got {found}"
         super().__init__(f"{text}; supported versions are {supported}")
         self.message_name = message_name
         self.version = version

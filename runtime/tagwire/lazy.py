@@ -2,7 +2,7 @@
 
 `import tagwire` is fast because a package's names are loaded on first use (`lazy_names`). Optional libraries are also
 imported on first use (`required`). If one is missing, the error names the extra that installs it. `Generic`,
-`ClassVar` and `FrozenData` replace names of `typing`, and data classes.
+`ClassVar` and `FrozenData` replace their counterparts in `typing`, and data classes.
 """
 
 from __future__ import annotations

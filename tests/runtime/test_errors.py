@@ -42,7 +42,7 @@ def test_unsupported_versions_name_the_supported_ones() -> None:
     error = tagwire.UnsupportedVersionError("PollRequest", 99, tagwire.Versions(0, 3))
     assert str(error) == "PollRequest has no version 99; supported versions are 0-3"
     assert (error.version, error.supported) == (99, tagwire.Versions(0, 3))
-    assert "int of 16 bits as the version, got a larger one" in str(
+    assert "16-bit integer as the version, got a larger one" in str(
         tagwire.UnsupportedVersionError("A", 1 << 19999, "0")
     )
 

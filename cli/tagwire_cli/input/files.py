@@ -81,7 +81,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
     with opened as stream:
         if _is_output(stream):
             name = "standard input" if file == "-" else file
-            raise InputError(f"{name} is also the output of this command, which would read what it writes")
+            raise InputError(f"{name} is also the output of this command; write the output to another file")
         try:
             yield stream
         except OSError as error:

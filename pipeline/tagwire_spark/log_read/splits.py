@@ -193,7 +193,8 @@ def _has_damage_at(end: LogEnd, segment: Segment, query: LogQuery) -> bool:
     """Return whether the bytes after a log's last batch can't be an incomplete batch."""
     with segment.opened() as data:
         scan = Scan(segment.name, data, query.formats)
-        piece = next(pieces(scan, end.position, end.offset - 1), None)  # a batch that was completed since is no damage
+        # If a writer has completed the last batch in the meantime, this is a batch, not damage.
+        piece = next(pieces(scan, end.position, end.offset - 1), None)
         return isinstance(piece, Damage) and not is_unfinished(scan, piece)
 
 
