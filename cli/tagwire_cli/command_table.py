@@ -112,7 +112,7 @@ FOUND: Final = {
     "mock serve": "an invalid script, requests without a matching rule, or other problems",
     "record": "bytes that aren't frames, or other problems",
     "compare": "a capture that can't be read",
-    "replay": "answers that differ or are missing, or none to compare",
+    "replay": "responses that differ or are missing, or none to compare",
     "spark convert": "an error in a log, or data that the format can't represent",
     "spark compact": "an error in a log",
     "spark whatif": "an error in a log",

@@ -75,22 +75,21 @@ def test_a_folder(tmp_path: Path) -> None:
     assert [(each["validVersions"], each.get("versionsWithOptional")) for each in after.values()] == expected
     assert read_tree(folder) == {path.name: canonical_text(read(folder)[path.stem]).encode() for path in plan.changed}
     assert str(plan).splitlines() == [
-        "FooHeader: 0-3 -> 0-1; 2-3 cut",
-        "FooRequest: 0-3 -> 0-2; new 2; 2-3 cut",
-        "FooResponse: 0-3 -> 0-2; new 2; 2-3 cut",
+        "FooHeader: 0-3 -> 0-1; old 2-3 removed",
+        "FooRequest: 0-3 -> 0-2; new 2; old 2-3 removed",
+        "FooResponse: 0-3 -> 0-2; new 2; old 2-3 removed",
     ]
 
 
 def test_pair_is_cut_at_the_lower_version(tmp_path: Path) -> None:
-    leaf = {**FIELD, "name": "Leaf", "versions": "1+"}
-    late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [leaf]}
+    late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [{**FIELD, "name": "Leaf", "versions": "1+"}]}
     source, folder = tmp_path / "in", tmp_path / "out"
     write(source, REQUEST | PLAIN | {"fields": [FIELD, late]}, RESPONSE | {"flexibleVersions": "1+"})
     plan = drafted(source, folder)
     assert {each["validVersions"] for each in read(folder).values()} == {"0-1"}
     assert read(folder)["FooRequest"]["fields"] == [FIELD]
     assert [draft.removed for draft in plan.drafts] == [("Late",), ()]
-    assert "FooRequest: 0-3 -> 0-1; new 1; 1-3 cut; without Late" in str(plan)
+    assert "FooRequest: 0-3 -> 0-1; new 1; old 1-3 removed; without Late" in str(plan)
 
 
 def test_a_pair_that_is_flexible_from_the_start(tmp_path: Path) -> None:
@@ -101,7 +100,8 @@ def test_a_pair_that_is_flexible_from_the_start(tmp_path: Path) -> None:
 
 
 def test_response_without_a_request(tmp_path: Path) -> None:
-    assert str(drafted(write(tmp_path / "in", RESPONSE), tmp_path / "out")) == "FooResponse: 0-3 -> 0-2; new 2; 2-3 cut"
+    plan = drafted(write(tmp_path / "in", RESPONSE), tmp_path / "out")
+    assert str(plan) == "FooResponse: 0-3 -> 0-2; new 2; old 2-3 removed"
 
 
 OTHERS = (

@@ -268,7 +268,7 @@ def _versions(spec: Spec) -> Versions:
 
 def _cut_notes(valid: Versions, rest: Spec) -> tuple[str, ...]:
     cut = valid - _versions(rest)
-    return (f"{cut} cut",) if cut else ()
+    return (f"old {cut} removed",) if cut else ()
 
 
 def _draft_text(draft: Draft, *, is_in_place: bool) -> str:

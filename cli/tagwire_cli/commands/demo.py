@@ -70,11 +70,11 @@ def command(file: Path, port: int, package: str | None) -> None:
     """Decode captured traffic and encode it to the same bytes.
 
     Without FILE, the traffic is a sample that comes with tagwire: frames of nine
-    Kafka clients. FILE has one frame per line, as JSON (gzipped or not):
-    client_label, dir ("req" or "resp"), api_key, api_version and hex. Each frame is
-    decoded strictly. Frames listed in sender_faults.json next to FILE must be
-    rejected. All others must encode to the same bytes. Otherwise the exit status is
-    1. One request is shown byte by byte.
+    Kafka clients. FILE is a capture: lines of JSON, as described in
+    docs/capture-format.md, or a pcap or pcapng file. Each frame is decoded strictly.
+    Frames listed in sender_faults.json next to FILE must be rejected. All others
+    must encode to the same bytes. Otherwise the exit status is 1. One request is
+    shown byte by byte.
 
     \b
     Examples:

@@ -26,9 +26,9 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
 
     DIR is a folder of specs; without DIR, all spec sets of this project are
     exported. tagwire's keys that do not change the bytes are left out, and shared
-    structs become common structs of each message that uses them. A spec is
-    not written if it has a key that changes the bytes: the key is reported with its
-    position, and the exit status is 1.
+    structs become common structs of each message that uses them. A spec is not
+    written if Kafka's language can't describe its bytes: the reason is reported
+    with its position, and the exit status is 1.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ from tagwire_cli.output.echo import say
 def command(rule_id: str | None) -> None:
     """Explain rule ID with an example, or list all rules.
 
-    TW101 to TW899 check specs. Errors stop generation, warnings do not. TW901 and
+    TW001 to TW899 check specs. Errors stop generation, warnings do not. TW901 and
     up check changes of specs (`tagwire breaking`); the severity shows what a change
     breaks. TL rules check designs (`tagwire lint` and `tagwire collide`). TWL rules
     check logs (`tagwire log verify`). Examples show only the keys or fields of a

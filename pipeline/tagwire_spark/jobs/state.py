@@ -90,7 +90,7 @@ def log_state(
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """Return the `offsets` of consumer groups, or the `transactions` of transactional ids, from a log folder.
+    """Return the `offsets` of consumer groups, or the `transactions` of transactional IDs, from a log folder.
 
     The values are the same as in the output of `tagwire log state`. Columns are named like the fields of Kafka's
     messages. `isPending` marks offsets of open transactions. Raises LogPathError if a path doesn't exist, and

@@ -211,7 +211,7 @@ def _trace_rows(trace: Trace, note: _Note, depth: int) -> Iterator[_Row]:
         row = _Row(depth, "rest", "not read", "", count(len(rest), "byte"), end, rest, len(rest), path="")
         yield row._replace(is_hidden=trace.root.may_hide)
     elif error is None and not trace.canonical:
-        yield _Row(depth, "note", "not canonical: writing the value gives other bytes", path="")
+        yield _Row(depth, "note", "not canonical: encoding the value gives other bytes", path="")
 
 
 class _Walk:

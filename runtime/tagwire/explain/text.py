@@ -81,7 +81,7 @@ def annotated_lines(
         for at in range(bytes_a_line, len(data), bytes_a_line):
             yield f"{f'{row.mark}{row.offset + at}':>6}  {row.hex(data[at : at + bytes_a_line])}", row
     if trace.error is None and not trace.canonical:
-        yield "# not canonical: writing the value gives other bytes", None
+        yield "# not canonical: encoding the value gives other bytes", None
 
 
 def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> tuple[int, int, int]:

@@ -172,7 +172,7 @@ class OpenTransactions:
         self.open: dict[int, int] = {}
         """The first offset of each open transaction, by producer."""
         self.ended: set[int] = set()
-        """The ids of producers that have ended a transaction."""
+        """The IDs of producers that have ended a transaction."""
 
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
         """Return the transactions that are open after the next segment.

@@ -128,7 +128,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""The JSON name of the topic id. It is left out of partitions, because they are listed inside their topic."""
+"""The JSON name of the topic ID. It is left out of partitions, because they are listed inside their topic."""
 
 _LISTS: Final[dict[str, tuple[str, ...]]] = {
     "RegisterBrokerRecord": ("brokers", "broker_id"),

@@ -149,7 +149,7 @@ def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry"
 
 
 def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
-    """Return the state of each transaction, by transactional id."""
+    """Return the state of each transaction, by transactional ID."""
     return {
         entry.key.transactional_id: _value(entry) for entry in sorted(kept, key=lambda each: each.key.transactional_id)
     }

@@ -143,7 +143,7 @@ def read(
     from_log_start: bool = False,
     skip: Skip | None = None,
 ) -> Iterator[RecordBatch]:
-    """Iterate over the batches of a segment file or a partition folder, in offset order.
+    """Iterate over the batches of a segment file or a partition folder, in the order of the files.
 
     The first batch is the one that contains `start_offset`, even if it also contains lower offsets. If compaction has
     removed that batch, reading begins with the next one. `format`, `only` and `strict` work as in

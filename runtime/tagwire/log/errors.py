@@ -1,6 +1,6 @@
 """The rules that the files of a log must follow, and the errors and problems that describe violations.
 
-An error for invalid bytes has an offset in the file, and the id of the broken rule. A report of `verify` lists
+An error for invalid bytes has an offset in the file, and the ID of the broken rule. A report of `verify` lists
 problems, which have the same ids.
 """
 
@@ -112,7 +112,7 @@ class LogReadError(LogPathError):
 class LogError(DecodeError):
     """Raised for invalid bytes in a file of a log.
 
-    `file` is the path, `offset` the byte position in the file, and `rule` the id of a rule in `tagwire.log.RULES`.
+    `file` is the path, `offset` the byte position in the file, and `rule` the ID of a rule in `tagwire.log.RULES`.
     """
 
     def __init__(

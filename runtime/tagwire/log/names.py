@@ -11,8 +11,8 @@
     alpha-0.<32 hex digits>-future             a partition that is being moved from another disk
     alpha-0.<32 hex digits>-stray              a partition that is unknown to the cluster
 
-In Kafka's local tiered storage, folder names end with the topic id. This id never ends in a digit, so it isn't mistaken
-for a partition number. File names consist of the first offset, with or without leading zeros, and the id of the copy:
+In Kafka's local tiered storage, folder names end with the topic ID. This ID never ends in a digit, so it isn't mistaken
+for a partition number. File names consist of the first offset, with or without leading zeros, and the ID of the copy:
 
     alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log     a copy of the segment
                                    91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   its offset index; likewise .timeindex and .txnindex
@@ -62,7 +62,7 @@ class PartitionName(NamedTuple):
     state: str
     """The state: delete, future, stray, or an empty string."""
     topic_id: str = ""
-    """The topic id in tiered storage, in URL-safe base64."""
+    """The topic ID in tiered storage, in URL-safe base64."""
 
 
 def log_file(path: Path | str) -> LogFile | None:

@@ -169,7 +169,7 @@ class Partition:
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
         """Yield (segment, start offset, is_last) for the segment that may contain `offset`, and all later segments.
 
-        The start offset is `offset` for the first of them, in which the caller must search for it, or else None.
+        The start offset is None, except in the first of them, in which the caller must search for `offset`.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
@@ -190,7 +190,7 @@ class Partition:
 
     @cached_property
     def topic_id(self) -> UUID | None:
-        """The topic id from `partition.metadata` or, in tiered storage, from the folder's name.
+        """The topic ID from `partition.metadata` or, in tiered storage, from the folder's name.
 
         Raises LogError for an invalid file.
         """

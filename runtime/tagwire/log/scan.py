@@ -123,7 +123,7 @@ class QuickBatch(LogBatch):
 _PREFIX_SIZE: Final = 17
 """The number of bytes from the start of a v0, v1 or v2 header up to and including its magic byte."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""The ids of rules that a valid batch may seem to break if it is read in a wrong format with the same magic byte."""
+"""The IDs of rules that a valid batch may seem to break if it is read in a wrong format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
 
 

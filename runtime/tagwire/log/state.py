@@ -1,7 +1,7 @@
 """Compute the current state of Kafka's internal topics from their records.
 
     groups           __consumer_offsets    groups, their members and their offsets
-    transactions     __transaction_state   transactional ids
+    transactions     __transaction_state   transactional IDs
     sharePartitions  __share_group_state   delivery state of share groups
     cluster          __cluster_metadata    topics, brokers, configurations and more
 

@@ -200,7 +200,7 @@ class RecordBatch:
 
     @property
     def producer_id(self) -> int:
-        """The producer's id, or -1 if the batch has none."""
+        """The producer's ID, or -1 if the batch has none."""
         return self._format.role(self._header, "producer_id")
 
     @property

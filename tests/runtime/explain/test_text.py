@@ -52,7 +52,7 @@ def test_the_optional_buffer_of_the_draft() -> None:
 def test_non_canonical_bytes_are_marked() -> None:
     data = PollRequest().encode(2)[:-1] + bytes.fromhex("01 00 01 00")
     text = annotate(trace(PollRequest, data, 2))
-    assert text.endswith("# not canonical: writing the value gives other bytes\n")
+    assert text.endswith("# not canonical: encoding the value gives other bytes\n")
     assert parse_annotated(text) == data
     lenient = annotate(trace(PollRequest, data + b"zz", 2, strict=False))
     assert lenient.splitlines()[-2].split() == [str(len(data)), "7a", "7a", ".", "not", "read"]

@@ -41,8 +41,8 @@ def test_another_folder(folder: Path) -> None:
     result = run(folder, "--output", folder.parent / "out")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
-        "PingRequest: 0-2; new 2; 2 cut",
-        "PingResponse: 0-2; new 2; 2 cut",
+        "PingRequest: 0-2; new 2; old 2 removed",
+        "PingResponse: 0-2; new 2; old 2 removed",
         "2 messages with a new version; 2 files written",
     ]
     assert versions(folder.parent / "out") == {"PingRequest": ("0-2", "2+"), "PingResponse": ("0-2", "2+")}
@@ -98,7 +98,7 @@ def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.Monk
     assert "TW609" in run("specs", "--output", "out").stderr
     project = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "pings"\noptions = { tag_gaps = true }\n'
     (folder.parent / "pyproject.toml").write_text(project)
-    assert run("specs", "--output", "out").stdout.startswith("PingRequest: 0-2; new 2; 2 cut; without Trace\n")
+    assert run("specs", "--output", "out").stdout.startswith("PingRequest: 0-2; new 2; old 2 removed; without Trace\n")
 
 
 IN_PLACE = "specs --in-place"

@@ -38,7 +38,7 @@ _CLOSING: Final = 2.0
 )
 @click.option("--redact", "is_redacted", is_flag=True, help="Remove secrets from frames, as in `tagwire redact`.")
 @click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
-@click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
+@click.option("--label", metavar="NAME", help="The client_label in each line; default: the client ID.")
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",

@@ -67,7 +67,7 @@ def steps(
             continue
         start = 4 if frame.is_request else 0
         if frame.api is None or (pairing.has_ids and len(frame.data) < start + 4):
-            raise CaptureError(f"{name}: {frame.position} can't be played: the frame ends before its correlation ID")
+            raise CaptureError(f"{name}: {frame.position} can't be replayed: the frame ends before its correlation ID")
         connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
         request = b"" if frame.is_request else pairing.answer(connection, frame.data)
         if request is None:

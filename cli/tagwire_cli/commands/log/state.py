@@ -51,7 +51,7 @@ def command(
     """Print the current state in Kafka's internal topics.
 
     __consumer_offsets: groups with their members and offsets. __transaction_state:
-    transactional ids. __share_group_state: the delivery state of share groups.
+    transactional IDs. __share_group_state: the delivery state of share groups.
     __cluster_metadata: topics, brokers, configurations, users, quotas, ACLs.
     Records of a transaction count once it commits. --json prints all fields.
     Records of unknown types or versions are left out and reported, and the exit

@@ -30,7 +30,7 @@ _COLUMNS: Final = table_columns("client", "api", *_NUMBER_COLUMNS, "since", "unt
     metavar="N",
     help="The port of the brokers, in network captures; default: 9092.",
 )
-@click.option("--leftovers", is_flag=True, help="List the files that killed writes left in log folders.")
+@click.option("--leftovers", is_flag=True, help="List the hidden folders that killed writes and jobs left.")
 @json_lines_option
 @spark_options
 def command(
@@ -50,8 +50,8 @@ def command(
     and the last release that has it. The last release is empty if the newest
     release still has the version.
 
-    With --leftovers, PATH is a folder that `kafka_log` writes logs to. The hidden
-    folders of writes that were killed or are still running are listed.
+    With --leftovers, PATH is a folder that `kafka_log` or a job writes to. The hidden
+    folders of writes and jobs that were killed or are still running are listed.
 
     \b
     Examples:
