@@ -180,14 +180,10 @@ def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator
 _NOTHING = StructSpec(name="Nothing", versions=NONE)
 """A placeholder for a struct that the old spec doesn't have."""
 
-_WIRE = {
-    "condition": "the condition under which the field is present",
-    "extent": "the field that contains its length",
-    "equals": "the only allowed value",
-    "relative_to": "the field that the value is relative to",
-    "compression": "the compression",
-}
+_WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 """The attributes that affect the encoding of a record format's field, in addition to its type and bits."""
+_SPEC_KEYS = {"condition": "when", "extent": "lengthOf", "relative_to": "deltaOf"}
+"""The keys of these attributes in a spec, if they have other names."""
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
@@ -246,9 +242,9 @@ def _items(old: Item, new: Item, names: dict[str, str], path: tuple[Item, ...]) 
         yield "TW914", path, f"the type was {old.type} and is now {new.type}"
     elif _terms(old.type, names) != _terms(new.type, {}):
         yield "TW914", path, f"the length, count, order or range of the {old.type} changed"
-    for name, meaning in _WIRE.items():
+    for name in _WIRE:
         if _with_names(getattr(old, name), names) != _with_names(getattr(new, name), {}):
-            yield "TW914", path, f"{meaning} changed"
+            yield "TW914", path, f"`{_SPEC_KEYS.get(name, name)}` changed"
     if [_shape(group) for group in old.bits] != [_shape(group) for group in new.bits]:
         yield "TW914", path, "the bits changed"
     for one, other in zip(old.bits, new.bits, strict=False):

@@ -10,7 +10,9 @@
     read_logs           read the rows of kafka_log as a DataFrame; workers plan the read, not the driver
 
 A task processes a segment or a partition. It writes records directly to files, and returns only a few numbers, so
-records never pass through the JVM or the driver. docs/spark-jobs.md is the guide.
+records never pass through the JVM or the driver. Paths and outputs may be URLs, whose file systems `storage_options`
+configure. An output for a URL is written to `work_folder` first, and then uploaded. An output appears only when it is
+complete. docs/spark-jobs.md is the guide.
 """
 
 from tagwire_spark.jobs.audit import audit_captures

@@ -60,10 +60,8 @@ def compact_logs(
 ) -> list[CompactReport]:
     """Write compacted copies of partitions to a folder. Return a report for each partition, in order.
 
-    `rules` are the arguments of `tagwire.log.compaction.Compaction`; `now` defaults to the time of this call. Paths and
-    `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is written to
-    `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises LogPathError for a path
-    that isn't a log, and PipelineError for other errors.
+    `rules` are the arguments of `tagwire.log.compaction.Compaction`; `now` defaults to the time of this call. For URLs,
+    see `tagwire_spark.jobs`. Raises LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
     given: dict[str, Any] = {name: value for name, value in rules.items() if value is not None}
     given.setdefault("now", int(time.time() * 1000))

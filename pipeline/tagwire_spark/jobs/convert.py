@@ -60,10 +60,9 @@ def convert_logs(
 ) -> list[ConvertReport]:
     """Write partitions to a folder in another format, codec or batch size. Return a report for each segment, in order.
 
-    A path is a partition folder or a log folder. The broker's own files in a log folder are also copied. Paths and
-    `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is written to
-    `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises FormatError for an unknown
-    format, LogPathError for a path that isn't a log, and PipelineError for other errors.
+    A path is a partition folder or a log folder. The broker's own files in a log folder are also copied. For URLs, see
+    `tagwire_spark.jobs`. Raises FormatError for an unknown format, LogPathError for a path that isn't a log, and
+    PipelineError for other errors.
     """
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits)
     with partition_job(spark, paths, output, work_folder, storage_options) as (partitions, staged):

@@ -44,12 +44,11 @@ def export_logs(
 ) -> list[ExportReport]:
     """Export logs as Parquet, together with all other files in their folders. Return a report for each segment.
 
-    A path is a partition folder, or a folder above partitions. Several paths are exported under their own names. Paths
-    and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is
-    written to `work_folder` first, and then uploaded. `columns` are the columns of `kafka_log` to export, by default
-    all; topic and partition become folder names instead of columns. If bytes are not a batch, the export fails or,
-    if `mode` is PERMISSIVE, keeps and reports them. `output` appears only when it is complete. Raises FormatError,
-    LogPathError or PipelineError for invalid arguments and unreadable logs.
+    A path is a partition folder, or a folder above partitions. Several paths are exported under their own names. For
+    URLs, see `tagwire_spark.jobs`. `columns` are the columns of `kafka_log` to export, by default all; topic and
+    partition become folder names instead of columns. If bytes are not a batch, the export fails or, if `mode` is
+    PERMISSIVE, keeps and reports them. Raises FormatError, LogPathError or PipelineError for invalid arguments and
+    unreadable logs.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode: expected {' or '.join(MODES)}, got {mode!r}.")

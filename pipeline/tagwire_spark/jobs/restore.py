@@ -64,9 +64,8 @@ def import_logs(
 ) -> list[RestoredFile]:
     """Restore the logs of an export to a folder. Return a report for each file, in order.
 
-    `path` and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is
-    written to `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises PipelineError
-    or LogPathError if the export can't be read or the output can't be written.
+    For URLs, see `tagwire_spark.jobs`. Raises PipelineError or LogPathError if the export can't be read or the output
+    can't be written.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:

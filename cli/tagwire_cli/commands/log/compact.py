@@ -68,7 +68,7 @@ rule_options = option_group(
         metavar="N",
         help="Reject logs with more keys.",
     ),
-    click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Join neighboring segments up to N bytes."),
+    click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Join small segments, up to N bytes."),
 )
 """Adds the options that set compaction rules. Each is named after an attribute of `Compaction`."""
 
