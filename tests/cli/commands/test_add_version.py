@@ -162,7 +162,7 @@ def test_a_dry_run_is_a_diff(project: Path) -> None:
     assert result.stdout.startswith("--- a/specs/PingRequest.json\n+++ b/specs/PingRequest.json\n@@")
     assert '\n+    { "name": "Agent", "type": "string", "versions": "3+" }\n' in result.stdout
     assert "\n--- a/specs/PingResponse.json\n" in result.stdout
-    subprocess.run(["patch", "-p1", "--quiet"], input=result.stdout.encode(), cwd=project, check=True)
+    subprocess.run(["git", "apply"], input=result.stdout.encode(), cwd=project, check=True)
     patched = specs(project)
     write(project)
     run("PingRequest", "--field", "Agent", "--type", "string")

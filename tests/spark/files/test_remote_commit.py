@@ -68,13 +68,13 @@ def test_a_worker_keeps_no_segment_that_is_full(bucket: Bucket, scratch: Path) -
         nonlocal most
         for n in range(40):
             most = max(most, sum(p.stat().st_size for p in scratch.rglob("*.log")))
-            yield from rows("t", n, b"v" * 10_000)
+            yield from rows("t", n, b"v" * 200_000)
 
     writer = LogWriter(
-        log_target({"path": url, "segmentBytes": "40000", "batchRecords": "1", **bucket.options}), overwrite=False
+        log_target({"path": url, "segmentBytes": "800000", "batchRecords": "1", **bucket.options}), overwrite=False
     )
     writer.commit([writer.write(batches())])
-    assert len(bucket.read(url)["t-0"]) == 40 and 0 < most <= 80_000
+    assert len(bucket.read(url)["t-0"]) == 40 and 0 < most <= 1_600_000
     assert len([name for name in bucket.names(url) if name.endswith(".log")]) > 10
 
 

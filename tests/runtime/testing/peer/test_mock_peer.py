@@ -159,7 +159,7 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(("reply", "cause", "text"), [
-    (lambda _: 1 // 0, ZeroDivisionError, "the script raised ZeroDivisionError('integer division"),
+    (lambda _: 1 // 0, ZeroDivisionError, "the script raised ZeroDivisionError('"),
     (lambda _: kafka.MetadataResponse(), PeerError, "expected HeartbeatResponse as the response, got MetadataResponse"),
 ])  # fmt: skip
 def test_errors_of_a_reply_function_are_kept_for_the_test(peer: MockPeer, reply: Any, cause: Any, text: str) -> None:
