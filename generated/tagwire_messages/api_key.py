@@ -171,7 +171,7 @@ class ApiKey(IntEnum):
     SHARE_FETCH = 78
     """A member of a share group reads records and acquires them, and can acknowledge earlier ones (KIP-932)."""
     SHARE_ACKNOWLEDGE = 79
-    """A member of a share group says what became of the records that it acquired (KIP-932)."""
+    """A member of a share group accepts, releases or rejects the records that it acquired (KIP-932)."""
     ADD_RAFT_VOTER = 80
     """Adds a controller to the voters of the metadata quorum (KIP-853)."""
     REMOVE_RAFT_VOTER = 81

@@ -35,7 +35,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message, metaclass=data_class):
     previous_member_epoch: int = field("PreviousMemberEpoch", "int32", "0+", default=0)
     """The member's epoch before the current one, to accept a repeated heartbeat. (int32, all versions)"""
     state: int = field("State", "int8", "0+", default=0)
-    """Where the member is in its reconciliation, as the number of Kafka's MemberState. (int8, all versions)"""
+    """The state of the member's reconciliation, as the number of Kafka's MemberState. (int8, all versions)"""
     assigned_partitions: Array[TopicPartitions] = field("AssignedPartitions", "[]TopicPartitions", "0+", default=())
     """The partitions that the member may read, by topic. ([]TopicPartitions, all versions)"""
     partitions_pending_revocation: Array[TopicPartitions] = field(

@@ -55,8 +55,8 @@ class ConsumerGroupHeartbeatRequest(Message["RequestHeader"], metaclass=data_cla
     """The RE2J pattern of the topics that the member subscribes to, or null if unchanged. (string, versions 1+,
     nullable)"""
     server_assignor: str | None = field("ServerAssignor", "string", "0+", default=None, nullable="0+")
-    """The assignor that the member wants the coordinator to use, or null if it doesn't mind or nothing changed.
-    (string, all versions, nullable)"""
+    """The assignor that the member wants the coordinator to use, or null for any, or if nothing changed. (string,
+    all versions, nullable)"""
     topic_partitions: ArrayOrNone[TopicPartitions] = field(
         "TopicPartitions", "[]TopicPartitions", "0+", default=None, nullable="0+"
     )

@@ -32,7 +32,7 @@ class ConsumerProtocolAssignment(Message, metaclass=data_class):
     assigned_partitions: Array[TopicPartition] = field("AssignedPartitions", "[]TopicPartition", "0+", default=())
     """The partitions that the member should read, by topic. ([]TopicPartition, all versions)"""
     user_data: bytes | None = field("UserData", "bytes", "0+", default=None, nullable="0+")
-    """Bytes of the assignor's own, or null. (bytes, all versions, nullable)"""
+    """Bytes that only the assignor understands, or null. (bytes, all versions, nullable)"""
 
     NAME = "ConsumerProtocolAssignment"
     KIND = "data"

@@ -34,7 +34,7 @@ class ConsumerProtocolSubscription(Message, metaclass=data_class):
     topics: Array[str] = field("Topics", "[]string", "0+", default=())
     """The names of the topics that the consumer subscribes to. ([]string, all versions)"""
     user_data: bytes | None = field("UserData", "bytes", "0+", default=None, nullable="0+")
-    """Bytes of the assignor's own, or null. (bytes, all versions, nullable)"""
+    """Bytes that only the assignor understands, or null. (bytes, all versions, nullable)"""
     owned_partitions: Array[TopicPartition] = field(
         "OwnedPartitions", "[]TopicPartition", "1+", default=(), ignorable=True
     )

@@ -111,8 +111,7 @@ class PartitionData(Struct, metaclass=data_class):
         record_formats=(("0-1", "v0"), ("2-3", "v1"), ("4+", "v2")),
     )
     """The record batches, the first of which can begin before the requested offset and the last of which can be cut
-    off. (records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2-3 and records of v2 in
-    4+)"""
+    off. (records, all versions, nullable, record format v0 in 0-1, v1 in 2-3 and v2 in 4+)"""
 
 
 class FetchableTopicResponse(Struct, metaclass=data_class):
@@ -147,10 +146,10 @@ class FetchResponse(Message["ResponseHeader"], metaclass=data_class):
     (response, API key 1, versions 0-18)
 
     Version 1 adds `throttle_time_ms`.
-    Version 2 carries records of format v1 in `records`.
+    Version 2 uses record format v1 in `records`.
     Version 3 has the same fields.
     Version 4 adds `responses[].partitions[].last_stable_offset` and
-    `responses[].partitions[].aborted_transactions`; carries records of format v2 in `records`.
+    `responses[].partitions[].aborted_transactions`; uses record format v2 in `records`.
     Version 5 adds `responses[].partitions[].log_start_offset`.
     Version 6 has the same fields.
     Version 7 adds `error_code` and `session_id`.

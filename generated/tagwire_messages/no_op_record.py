@@ -9,7 +9,7 @@ __all__ = ["NoOpRecord"]
 
 
 class NoOpRecord(Message, metaclass=data_class):
-    """Changes nothing. The active controller writes one now and then, so that the metadata log moves on (KIP-835).
+    """Changes nothing. The active controller writes one regularly, so that the metadata log keeps growing (KIP-835).
     (metadata, API key 20, version 0)"""
 
     NAME = "NoOpRecord"

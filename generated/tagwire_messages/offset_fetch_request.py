@@ -44,9 +44,11 @@ class OffsetFetchRequestGroup(Struct, metaclass=data_class):
     group_id: str = field("GroupId", "string", "8+", default="")
     """The group's ID, the `group.id` of its members. (string, versions 8+)"""
     member_id: str | None = field("MemberId", "string", "9+", default=None, nullable="9+", ignorable=True)
-    """The ID of the member that asks, or null if it is none of KIP-848. (string, versions 9+, nullable, ignorable)"""
+    """The ID of the member that asks, or null if it does not use the protocol of KIP-848. (string, versions 9+,
+    nullable, ignorable)"""
     member_epoch: int = field("MemberEpoch", "int32", "9+", default=-1, ignorable=True)
-    """The epoch of the member that asks, or -1 if it is none of KIP-848. (int32, versions 9+, ignorable)"""
+    """The epoch of the member that asks, or -1 if it does not use the protocol of KIP-848. (int32, versions 9+,
+    ignorable)"""
     topics: ArrayOrNone[OffsetFetchRequestTopics] = field(
         "Topics", "[]OffsetFetchRequestTopics", "8+", default=(), nullable="8+"
     )

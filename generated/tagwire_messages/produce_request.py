@@ -30,8 +30,8 @@ class PartitionProduceData(Struct, metaclass=data_class):
         nullable="0+",
         record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "v2")),
     )
-    """The records: from version 3 on a single batch of magic 2. (records, all versions, nullable, records of v0 in
-    0-1 and records of v1 in 2 and records of v2 in 3+)"""
+    """The records: from version 3 on a single batch of magic 2. (records, all versions, nullable, record format v0
+    in 0-1, v1 in 2 and v2 in 3+)"""
 
 
 class TopicProduceData(Struct, metaclass=data_class):
@@ -51,8 +51,8 @@ class ProduceRequest(Message["RequestHeader"], metaclass=data_class):
     (KIP-516). With Acks 0 there is no response. (request, API key 0, versions 0-13)
 
     Version 1 has the same fields.
-    Version 2 carries records of format v1 in `records`.
-    Version 3 adds `transactional_id` and carries records of format v2 in `records`.
+    Version 2 uses record format v1 in `records`.
+    Version 3 adds `transactional_id` and uses record format v2 in `records`.
     Versions 4-8 have the same fields.
     Version 9 is flexible.
     Versions 10-12 have the same fields.
@@ -62,8 +62,8 @@ class ProduceRequest(Message["RequestHeader"], metaclass=data_class):
     transactional_id: str | None = field("TransactionalId", "string", "3+", default=None, nullable="3+")
     """The `transactional.id` of the producer, or null outside of transactions. (string, versions 3+, nullable)"""
     acks: int = field("Acks", "int16", "0+", default=0)
-    """Who must have the records before the broker answers: 0 nobody, 1 the leader, -1 all in-sync replicas. (int16,
-    all versions)"""
+    """Which replicas must have the records before the broker responds: 0 none, 1 the leader, -1 all in-sync
+    replicas. (int16, all versions)"""
     timeout_ms: int = field("TimeoutMs", "int32", "0+", default=0)
     """How long to wait for the replicas, in milliseconds. (int32, all versions)"""
     topic_data: Array[TopicProduceData] = field("TopicData", "[]TopicProduceData", "0+", default=())

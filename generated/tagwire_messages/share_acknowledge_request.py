@@ -55,8 +55,8 @@ class AcknowledgeTopic(Struct, metaclass=data_class):
 
 
 class ShareAcknowledgeRequest(Message["RequestHeader"], metaclass=data_class):
-    """A member of a share group says what became of the records that it acquired (KIP-932). Version 0 was a preview.
-    (request, API key 79, versions 0-2)
+    """A member of a share group accepts, releases or rejects the records that it acquired (KIP-932). Version 0 was a
+    preview. (request, API key 79, versions 0-2)
 
     Version 1 has the same fields.
     Version 2 adds `is_renew_ack`.

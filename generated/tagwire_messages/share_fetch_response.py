@@ -67,7 +67,7 @@ class PartitionData(Struct, metaclass=data_class):
         "Records", "records", "0+", default=None, nullable="0", record_formats=(("0+", "v2"),)
     )
     """The record batches, which can have more records than were acquired. (records, all versions, nullable in 0,
-    records of v2 in 0+)"""
+    record format v2 in 0+)"""
     acquired_records: Array[AcquiredRecords] = field("AcquiredRecords", "[]AcquiredRecords", "0+", default=())
     """The ranges of offsets that the member acquired. ([]AcquiredRecords, all versions)"""
 

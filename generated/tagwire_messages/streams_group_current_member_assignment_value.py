@@ -32,7 +32,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message, metaclass=data_class):
     previous_member_epoch: int = field("PreviousMemberEpoch", "int32", "0+", default=0)
     """The member's epoch before the current one, to accept a repeated heartbeat. (int32, all versions)"""
     state: int = field("State", "int8", "0+", default=0)
-    """Where the member is in its reconciliation, as the number of Kafka's MemberState. (int8, all versions)"""
+    """The state of the member's reconciliation, as the number of Kafka's MemberState. (int8, all versions)"""
     active_tasks: Array[TaskIds] = field("ActiveTasks", "[]TaskIds", "0+", default=())
     """The tasks that the member may process. ([]TaskIds, all versions)"""
     standby_tasks: Array[TaskIds] = field("StandbyTasks", "[]TaskIds", "0+", default=())

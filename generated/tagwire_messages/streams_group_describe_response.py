@@ -39,7 +39,7 @@ class Endpoint(Struct, metaclass=data_class):
 
 
 class TaskOffset(Struct, metaclass=data_class):
-    """How far a task is with its changelogs. (`Member.task_offsets[]` and `Member.task_end_offsets[]` of
+    """The progress of a task in its changelogs. (`Member.task_offsets[]` and `Member.task_end_offsets[]` of
     StreamsGroupDescribeResponse, all versions)"""
 
     subtopology_id: str = field("SubtopologyId", "string", "0+", default="")

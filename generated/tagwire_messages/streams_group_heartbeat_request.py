@@ -57,7 +57,7 @@ class Endpoint(Struct, metaclass=data_class):
 
 
 class TaskOffset(Struct, metaclass=data_class):
-    """How far a task is with its changelogs. (`task_offsets[]` and `task_end_offsets[]` of
+    """The progress of a task in its changelogs. (`task_offsets[]` and `task_end_offsets[]` of
     StreamsGroupHeartbeatRequest, all versions)"""
 
     subtopology_id: str = field("SubtopologyId", "string", "0+", default="")

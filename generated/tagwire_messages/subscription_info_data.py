@@ -21,7 +21,7 @@ class TaskId(Struct, metaclass=data_class):
 
 
 class PartitionToOffsetSum(Struct, metaclass=data_class):
-    """How far the client is with one partition's task. (`TaskOffsetSum.partition_to_offset_sum[]` of
+    """The client's progress with one partition's task. (`TaskOffsetSum.partition_to_offset_sum[]` of
     SubscriptionInfoData, versions 7-9)"""
 
     partition: int = field("partition", "int32", "7-9", default=0)
@@ -32,7 +32,7 @@ class PartitionToOffsetSum(Struct, metaclass=data_class):
 
 
 class TaskOffsetSum(Struct, metaclass=data_class):
-    """How far the client is with a task. (`task_offset_sums[]` of SubscriptionInfoData, versions 7+)"""
+    """The client's progress with a task. (`task_offset_sums[]` of SubscriptionInfoData, versions 7+)"""
 
     topic_group_id: int = field("topicGroupId", "int32", "7+", default=0)
     """The number of the subtopology. (int32, versions 7+)"""
@@ -87,7 +87,7 @@ class SubscriptionInfoData(Message, metaclass=data_class):
     user_end_point: bytes = field("userEndPoint", "bytes", "2+", default=b"")
     """The address for interactive queries (`application.server`), as UTF-8; empty for none. (bytes, versions 2+)"""
     task_offset_sums: Array[TaskOffsetSum] = field("taskOffsetSums", "[]TaskOffsetSum", "7+", default=())
-    """How far the client is with each task whose state it has (KIP-441). ([]TaskOffsetSum, versions 7+)"""
+    """The client's progress with each task whose state it has (KIP-441). ([]TaskOffsetSum, versions 7+)"""
     unique_field: int = field("uniqueField", "int8", "8+", default=0)
     """A byte that changes with each subscription, to cause a rebalance. (int8, versions 8+)"""
     error_code: int = field("errorCode", "int32", "9+", default=0)

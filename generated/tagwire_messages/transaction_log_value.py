@@ -39,7 +39,8 @@ class TransactionLogValue(Message, metaclass=data_class):
     transaction_timeout_ms: int = field("TransactionTimeoutMs", "int32", "0+", default=0)
     """How long a transaction may stay open before the coordinator aborts it, in milliseconds. (int32, all versions)"""
     transaction_status: int = field("TransactionStatus", "int8", "0+", default=0)
-    """How far the transaction is, a TransactionStatus: 0 empty, 1 ongoing, 2 prepare commit ... (int8, all versions)"""
+    """The state of the transaction, a TransactionStatus: 0 empty, 1 ongoing, 2 prepare commit ... (int8, all
+    versions)"""
     transaction_partitions: ArrayOrNone[PartitionsSchema] = field(
         "TransactionPartitions", "[]PartitionsSchema", "0+", default=(), nullable="0+"
     )
@@ -50,7 +51,7 @@ class TransactionLogValue(Message, metaclass=data_class):
     transaction_start_timestamp_ms: int = field("TransactionStartTimestampMs", "int64", "0+", default=0)
     """When the transaction started, in milliseconds since 1970, or -1 if there is none. (int64, all versions)"""
     client_transaction_version: int = field("ClientTransactionVersion", "int16", "1+", default=0, tag=2, tagged="1+")
-    """The level of the feature `transaction.version` that the producer uses; 2 is that of KIP-890. (int16, versions
+    """The level of the feature `transaction.version` that the producer uses; KIP-890 needs level 2. (int16, versions
     1+, tag 2)"""
 
     NAME = "TransactionLogValue"

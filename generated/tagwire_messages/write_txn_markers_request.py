@@ -37,7 +37,7 @@ class WritableTxnMarker(Struct, metaclass=data_class):
     coordinator_epoch: int = field("CoordinatorEpoch", "int32", "0+", default=0)
     """The epoch of the transaction coordinator, to reject markers of a previous one. (int32, all versions)"""
     transaction_version: int = field("TransactionVersion", "int8", "2+", default=0, ignorable=True)
-    """The level of the feature `transaction.version` with which the transaction ran; 2 is that of KIP-890
+    """The level of the feature `transaction.version` with which the transaction ran; KIP-890 needs level 2
     (KIP-1228). (int8, versions 2+, ignorable)"""
 
 

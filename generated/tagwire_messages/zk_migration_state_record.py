@@ -9,7 +9,7 @@ __all__ = ["ZkMigrationStateRecord"]
 
 
 class ZkMigrationStateRecord(Message, metaclass=data_class):
-    """Records how far the migration from ZooKeeper is (KIP-866). (metadata, API key 21, version 0)"""
+    """Records the state of the migration from ZooKeeper (KIP-866). (metadata, API key 21, version 0)"""
 
     zk_migration_state: int = field("ZkMigrationState", "int8", "0+", default=0)
     """0 none, 1 pre-migration, 2 migration, 3 post-migration. (int8, all versions)"""

@@ -77,7 +77,8 @@ class RecordBatchV2(RecordFormat, metaclass=data_class):
     """A record batch of magic 2, Kafka's record format since 0.11 (KIP-98). (record format v2)"""
 
     base_offset: int = field("BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
-    """The offset of the first record. The broker sets it, so that no checksum covers it. (int64, rewritten in place)"""
+    """The offset of the first record. The broker sets it, so the checksum does not cover it. (int64, rewritten in
+    place)"""
     batch_length = computed_field("BatchLength", "int32", "0+", default=0, framing=Framing(length_of="rest"))
     """How many bytes of the batch follow. (int32, length of the rest)"""
     partition_leader_epoch: int = field(
@@ -86,7 +87,7 @@ class RecordBatchV2(RecordFormat, metaclass=data_class):
     """The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it. (int32, rewritten in
     place)"""
     magic: int = field("Magic", "int8", "0+", default=2, framing=Framing(equals=2))
-    """The number of the record format, at the same position in all formats. (int8, always 2)"""
+    """The number of the record format, at the same position in magic 0, 1 and 2. (int8, always 2)"""
     crc = computed_field("Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes"))
     """The CRC-32C of everything from Attributes on. (crc32c, checksum from attributes)"""
     attributes: int = field(

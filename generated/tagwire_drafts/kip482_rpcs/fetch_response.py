@@ -50,7 +50,7 @@ class FetchablePartitionResponse(Struct, metaclass=data_class):
         "Records", "bytes", "12+", default=b"", nullable="12+", record_formats=(("12+", "v2"),)
     )
     """The record batches, the first of which can begin before the requested offset and the last of which can be cut
-    off. (bytes, versions 12+, nullable, records of v2 in 12+)"""
+    off. (bytes, versions 12+, nullable, record format v2 in 12+)"""
 
 
 class FetchableTopicResponse(Struct, metaclass=data_class):

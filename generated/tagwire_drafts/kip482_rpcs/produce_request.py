@@ -18,7 +18,7 @@ class PartitionProduceData(Struct, metaclass=data_class):
     partition_index: int = field("PartitionIndex", "int32", "9+", default=0)
     """The partition's number in its topic, counted from 0. (int32, versions 9+)"""
     records: bytes | None = field("Records", "bytes", "9+", default=b"", nullable="9+", record_formats=(("9+", "v2"),))
-    """The records: a single batch of magic 2. (bytes, versions 9+, nullable, records of v2 in 9+)"""
+    """The records: a single batch of magic 2. (bytes, versions 9+, nullable, record format v2 in 9+)"""
 
 
 class TopicProduceData(Struct, metaclass=data_class):
@@ -36,8 +36,8 @@ class ProduceRequest(Message["RequestHeader"], metaclass=data_class):
     transactional_id: str | None = field("TransactionalId", "string", "9+", default="", nullable="9+")
     """The `transactional.id` of the producer, or null outside of transactions. (string, versions 9+, nullable)"""
     acks: int = field("Acks", "int16", "9+", default=0)
-    """Who must have the records before the broker answers: 0 nobody, 1 the leader, -1 all in-sync replicas. (int16,
-    versions 9+)"""
+    """Which replicas must have the records before the broker responds: 0 none, 1 the leader, -1 all in-sync
+    replicas. (int16, versions 9+)"""
     timeout_ms: int = field("TimeoutMs", "int32", "9+", default=0)
     """How long to wait for the replicas, in milliseconds. (int32, versions 9+)"""
     topics: Array[TopicProduceData] = field("Topics", "[]TopicProduceData", "9+", default=())

@@ -97,14 +97,14 @@ class RecordBatchKip82Str(RecordFormat, metaclass=data_class):
     """A record batch as the later drafts of KIP-82 had it: headers have string keys. (record format kip82-str)"""
 
     first_offset: int = field("FirstOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
-    """The offset of the first message. The broker sets it, so that no checksum covers it. (int64, rewritten in
+    """The offset of the first message. The broker sets it, so the checksum does not cover it. (int64, rewritten in
     place)"""
     length = computed_field("Length", "int32", "0+", default=0, framing=Framing(length_of="rest"))
     """How many bytes of the batch follow. (int32, length of the rest)"""
     crc = computed_field("Crc", "crc32", "0+", default=0, framing=Framing(covers="magic"))
     """The CRC-32 of everything from Magic on. (crc32, checksum from magic)"""
     magic: int = field("Magic", "int8", "0+", default=2, framing=Framing(equals=2))
-    """The number of the record format, at the same position in all formats. (int8, always 2)"""
+    """The number of the record format, at the same position in magic 0, 1 and 2. (int8, always 2)"""
     attributes: int = field(
         "Attributes",
         "int16",

@@ -31,8 +31,8 @@ class PartitionData(Struct, metaclass=data_class):
         nullable="0+",
         record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "kip87")),
     )
-    """The messages, the last of which can be cut off. (records, all versions, nullable, records of v0 in 0-1 and
-    records of v1 in 2 and records of kip87 in 3+)"""
+    """The messages, the last of which can be cut off. (records, all versions, nullable, record format v0 in 0-1, v1
+    in 2 and kip87 in 3+)"""
 
 
 class FetchableTopicResponse(Struct, metaclass=data_class):
@@ -48,8 +48,8 @@ class FetchResponse(Message["ResponseHeader"], metaclass=data_class):
     """Records of each partition, and how far they may be read. (response, API key 1, versions 0-3)
 
     Version 1 adds `throttle_time_ms`.
-    Version 2 carries records of format v1 in `records`.
-    Version 3 carries records of format kip87 in `records`.
+    Version 2 uses record format v1 in `records`.
+    Version 3 uses record format kip87 in `records`.
     """
 
     throttle_time_ms: int = field("ThrottleTimeMs", "int32", "1+", default=0, ignorable=True)

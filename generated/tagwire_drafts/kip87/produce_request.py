@@ -26,8 +26,7 @@ class PartitionProduceData(Struct, metaclass=data_class):
         nullable="0+",
         record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "kip87")),
     )
-    """The messages to write. (records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2 and
-    records of kip87 in 3+)"""
+    """The messages to write. (records, all versions, nullable, record format v0 in 0-1, v1 in 2 and kip87 in 3+)"""
 
 
 class TopicProduceData(Struct, metaclass=data_class):
@@ -43,13 +42,13 @@ class ProduceRequest(Message["RequestHeader"], metaclass=data_class):
     """Writes messages to partitions. With Acks 0 there is no response. (request, API key 0, versions 0-3)
 
     Version 1 has the same fields.
-    Version 2 carries records of format v1 in `records`.
-    Version 3 carries records of format kip87 in `records`.
+    Version 2 uses record format v1 in `records`.
+    Version 3 uses record format kip87 in `records`.
     """
 
     acks: int = field("Acks", "int16", "0+", default=0)
-    """Who must have the records before the broker answers: 0 nobody, 1 the leader, -1 all in-sync replicas. (int16,
-    all versions)"""
+    """Which replicas must have the records before the broker responds: 0 none, 1 the leader, -1 all in-sync
+    replicas. (int16, all versions)"""
     timeout_ms: int = field("TimeoutMs", "int32", "0+", default=0)
     """How long to wait for the replicas, in milliseconds. (int32, all versions)"""
     topic_data: Array[TopicProduceData] = field("TopicData", "[]TopicProduceData", "0+", default=())

@@ -81,7 +81,8 @@ class RecordBatchV3(RecordFormat, metaclass=data_class):
     format v3)"""
 
     base_offset: int = field("BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
-    """The offset of the first record. The broker sets it, so that no checksum covers it. (int64, rewritten in place)"""
+    """The offset of the first record. The broker sets it, so the checksum does not cover it. (int64, rewritten in
+    place)"""
     batch_length = computed_field("BatchLength", "uvarint", "0+", default=0, framing=Framing(length_of="rest"))
     """How many bytes of the batch follow. (uvarint, length of the rest)"""
     partition_leader_epoch: int = field(
@@ -90,7 +91,7 @@ class RecordBatchV3(RecordFormat, metaclass=data_class):
     """The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it. (int32, rewritten in
     place)"""
     magic: int = field("Magic", "int8", "0+", default=3, framing=Framing(equals=3))
-    """The number of the record format, at the same position in all formats. (int8, always 3)"""
+    """The number of the record format. Its position depends on the size of BatchLength. (int8, always 3)"""
     crc = computed_field("Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes"))
     """The CRC-32C of everything from Attributes on. (crc32c, checksum from attributes)"""
     attributes: int = field(
@@ -122,8 +123,8 @@ class RecordBatchV3(RecordFormat, metaclass=data_class):
         default=0,
         framing=Framing(relative_to="base_timestamp", rewritten=True, signed=True),
     )
-    """The highest timestamp of the records, as the difference to BaseTimestamp. (uvarlong, relative to
-    base_timestamp, rewritten in place)"""
+    """The highest timestamp of the records, minus BaseTimestamp. (uvarlong, relative to base_timestamp, rewritten in
+    place)"""
     producer_id: int = field("ProducerId", "int64", "0+", default=-1)
     """The ID of an idempotent or transactional producer, or -1. (int64)"""
     producer_epoch: int = field("ProducerEpoch", "int16", "0+", default=-1)

@@ -77,11 +77,12 @@ class Record(FormatStruct, metaclass=data_class):
 
 
 class RecordBatchV3Zigzag(RecordFormat, metaclass=data_class):
-    """The proposed batch of magic 3 in another reading: the varints of its header are signed (zig-zag). (record
-    format v3-zigzag)"""
+    """Another interpretation of the proposed batch of magic 3: the varints of its header are signed (zig-zag).
+    (record format v3-zigzag)"""
 
     base_offset: int = field("BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
-    """The offset of the first record. The broker sets it, so that no checksum covers it. (int64, rewritten in place)"""
+    """The offset of the first record. The broker sets it, so the checksum does not cover it. (int64, rewritten in
+    place)"""
     batch_length = computed_field("BatchLength", "varint", "0+", default=0, framing=Framing(length_of="rest"))
     """How many bytes of the batch follow. (varint, length of the rest)"""
     partition_leader_epoch: int = field(
@@ -90,7 +91,7 @@ class RecordBatchV3Zigzag(RecordFormat, metaclass=data_class):
     """The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it. (int32, rewritten in
     place)"""
     magic: int = field("Magic", "int8", "0+", default=3, framing=Framing(equals=3))
-    """The number of the record format, at the same position in all formats. (int8, always 3)"""
+    """The number of the record format. Its position depends on the size of BatchLength. (int8, always 3)"""
     crc = computed_field("Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes"))
     """The CRC-32C of everything from Attributes on. (crc32c, checksum from attributes)"""
     attributes: int = field(
@@ -118,8 +119,8 @@ class RecordBatchV3Zigzag(RecordFormat, metaclass=data_class):
     max_timestamp_delta: int = field(
         "MaxTimestampDelta", "varlong", "0+", default=0, framing=Framing(relative_to="base_timestamp", rewritten=True)
     )
-    """The highest timestamp of the records, as the difference to BaseTimestamp. (varlong, relative to
-    base_timestamp, rewritten in place)"""
+    """The highest timestamp of the records, minus BaseTimestamp. (varlong, relative to base_timestamp, rewritten in
+    place)"""
     producer_id: int = field("ProducerId", "int64", "0+", default=-1)
     """The ID of an idempotent or transactional producer, or -1. (int64)"""
     producer_epoch: int = field("ProducerEpoch", "int16", "0+", default=-1)

@@ -77,7 +77,7 @@ def field_doc(field: FieldSpec, about: str) -> str:
         facts.append("sensitive")
     facts += value_facts(field)
     if field.record_formats:
-        facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
+        facts.append(f"record format {_listed([f'{format} in {each}' for each, format in field.record_formats])}")
     return documented(about, facts, deprecated_part(field))
 
 
@@ -204,7 +204,7 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
     for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
         before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
         if now and now != before:
-            yield f"carries records of format {now} in `{attribute_name(field.name)}`"
+            yield f"uses record format {now} in `{attribute_name(field.name)}`"
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:

@@ -125,8 +125,8 @@ def test_the_history_names_each_new_format_of_records_once() -> None:
     formats = {"recordFormats": {"0": "v0", "1": "v1", "2+": "v2"}}
     message = read(validVersions="0-4", fields=[{**records, **formats}], commonStructs=[])
     assert version_history(message, message_class(message)) == [
-        "Version 1 carries records of format v1 in `records`.",
-        "Version 2 carries records of format v2 in `records`.",
+        "Version 1 uses record format v1 in `records`.",
+        "Version 2 uses record format v2 in `records`.",
         "Versions 3-4 have the same fields.",
     ]
 
