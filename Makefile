@@ -41,7 +41,7 @@ $(DEMO_STAMP):
 	$(ENVIRONMENT) && TAGWIRE_BUILD=skip $(BIN)/python -m pip install --quiet --no-compile --editable '.[all]'
 	@touch $@
 
-demo: $(DEMO_STAMP) ## decode the traffic of 43 real clients, and encode it to the same bytes
+demo: $(DEMO_STAMP) ## decode captured traffic of 43 clients, and encode it to the same bytes
 	$(BIN)/tagwire demo tests/data/captures/captures.jsonl.gz
 	@echo '(in .venv/bin; `make demo-generate` makes the classes again and proves that they are up to date)'
 

@@ -82,7 +82,7 @@ def command(
     messages = _messages(registry, names, KINDS if in_frames and kind is None else (kind,), prefix)
     chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
     if not chosen:
-        raise click.UsageError("nothing to write: no message of this kind has any of these versions.")
+        raise click.UsageError("nothing to write: none of the chosen messages has any of these versions.")
     contents: dict[Path, str | bytes] = {}
     for cls, version in chosen:
         framing = InputFraming(registry, cls, version, frames=in_frames, prefix=prefix)
