@@ -72,7 +72,7 @@ def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
     code, out, err = replay(file, "--to", peer.address)
     assert (code, out) == (0, "")
     assert "frames.jsonl.gz: skipped 1 response, because bytes or requests are missing" in err
-    assert err.endswith("\nplayed 3 requests; answers: 3 the same, 0 different, 0 missing\n")
+    assert err.endswith("\nreplayed 3 requests; responses: 3 the same, 0 different, 0 missing\n")
     assert len({each.connection for each in peer.requests}) == 2
 
 
@@ -82,7 +82,7 @@ OTHER = METADATA.replace(controller_id=2, brokers=[*BROKERS, MetadataResponseBro
 def test_differences(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(tmp_path, REQUEST, frame(OTHER, 12))
     code, out, err = replay(file, "--to", peer.address)
-    assert (code, err) == (1, "played 1 request; answers: 0 the same, 1 different, 0 missing\n")
+    assert (code, err) == (1, "replayed 1 request; responses: 0 the same, 1 different, 0 missing\n")
     first, broker, controller = out.splitlines()
     assert first == "line 2, connection r 1: MetadataResponse v12 differs"
     assert broker.startswith("    brokers[1]     expected MetadataResponseBroker(node_id=2, host='b2'")
@@ -164,7 +164,7 @@ def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:
 def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     other = frame(kafka.HeartbeatRequest(), 4, conn=2, server=2)
     file = capture(tmp_path, REQUEST, other, frame(METADATA, 12))
-    assert replay(file, "--to", peer.address, "--server", "b:1")[2].startswith("played 1 request;")
+    assert replay(file, "--to", peer.address, "--server", "b:1")[2].startswith("replayed 1 request;")
     code, out, err = replay(file, "--to", peer.address, "--server", "b:3")
     assert (code, out) == (2, "") and "the capture has no frames to or from 'b:3'; its servers are b:1, b:2" in err
     file.write_text('{"dir": "req", "hex": ""}')
@@ -210,7 +210,7 @@ def test_topic_ids_are_replaced(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.MetadataRequest).reply(described(("orders", ASSIGNED)).replace(brokers=brokers))
     peer.on(kafka.FetchRequest).reply([fetched(ASSIGNED, 99), fetched(ASSIGNED, 99), fetched(RECORDED, 99)])
     code, out, err = replay(file, "--to", peer.address)
-    assert err == "played 4 requests; answers: 3 the same, 1 different, 0 missing\n", out
+    assert err == "replayed 4 requests; responses: 3 the same, 1 different, 0 missing\n", out
     assert code == 1 and out.splitlines() == [
         "line 8, connection r 1: FetchResponse v13 differs",
         f"    responses[0].topic_id  expected {ASSIGNED}, received {RECORDED}",
@@ -357,7 +357,7 @@ def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
     beats = exchange(3, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
     file = capture(tmp_path, REQUEST, frame(OTHER, 12), *exchange(2, kafka.MetadataRequest(), OTHER, 12), *beats)
     code, out, err = replay(file, "--to", peer.address, "--summary")
-    assert (code, err) == (1, "played 3 requests; answers: 0 the same, 2 different, 1 missing\n")
+    assert (code, err) == (1, "replayed 3 requests; responses: 0 the same, 2 different, 1 missing\n")
     rows = [line.split(maxsplit=3) for line in out.splitlines()]
     assert rows[0] == ["answers", "message", "field", "example"]
     assert [row[:3] for row in rows[1:3]] == [["2", "MetadataResponse", f] for f in ("brokers[]", "controller_id")]

@@ -128,7 +128,7 @@ def command(
     summary.show()
     requests = sum(step.is_request for step in played)
     answers = f"{results['same']} the same, {results['differs']} different, {results['missing']} missing"
-    say(f"played {count(requests, 'request')}; answers: {answers}", err=True)
+    say(f"replayed {count(requests, 'request')}; responses: {answers}", err=True)
     if results["differs"] or results["missing"] or not results:
         raise click.exceptions.Exit(1)
 

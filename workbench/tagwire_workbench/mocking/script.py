@@ -122,7 +122,7 @@ class _RuleReader:
         return None
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
-        assert path is not None, "a script with errors is not played"
+        assert path is not None, "a script with errors is not served"
         # A new object equals no expected value, so a request without the value doesn't match.
         return bool(path.json(request, object()) == evaluated(expected, Scene(request, self.kept)))
 
@@ -142,7 +142,7 @@ class _RuleReader:
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:
-                assert path is not None, "a script with errors is not played"
+                assert path is not None, "a script with errors is not served"
                 self.kept[name] = path.json(request)
             return answer.reply(Scene(request, self.kept))
 

@@ -126,7 +126,7 @@ class Later:
 
 
 _FAULTY: Final = Later(lambda _: None)
-"""Replaces an invalid value in a script. A script with errors is never played."""
+"""Replaces an invalid value in a script. A script with errors is never served."""
 
 
 class ValueReader:
