@@ -352,5 +352,5 @@ def _facts(seen: Trace) -> list[str]:
         where = f"{seen.error.path} at byte" if seen.error.path else "byte"
         return [f"stops at {where} {seen.error.offset} of {size}: found {seen.error.found}"]
     if not seen.canonical:
-        return [f"reads all {count(size, 'byte')}, but writing the value gives other bytes"]
-    return [f"reads all {count(size, 'byte')}, and writing the value gives them again"]
+        return [f"decodes all {count(size, 'byte')}, but encoding the value gives other bytes"]
+    return [f"decodes all {count(size, 'byte')}, and encoding the value gives the same bytes"]

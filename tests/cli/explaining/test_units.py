@@ -28,7 +28,7 @@ def test_one_reading_is_explained(stdin: bytes | str) -> None:
     result = run("--guess", stdin=stdin)
     assert (result.exit_code, result.stderr) == (0, "")
     first, *_ = result.stdout.splitlines()
-    assert first.startswith("# request HeartbeatRequest v4: the header names API key 12 and version 4, reads all")
+    assert first.startswith("# request HeartbeatRequest v4: the header names API key 12 and version 4, decodes all")
     assert parse_annotated(result.stdout) == REQUEST
 
 
