@@ -70,7 +70,7 @@ def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec
     if mine.api_key is not None and mine.valid_versions and theirs.valid_versions:
         newest = mine.valid_versions.highest
         if newest == theirs.valid_versions.highest:
-            text = f"{one.name} and {other.name} both have version {newest} of {mine.name} as its newest"
+            text = f"{one.name} and {other.name} both have version {newest} as the newest version of {mine.name}"
             yield design_finding("TL23", theirs, "", text, "validVersions")
     for name, tag, mine_is, theirs_is in _tags(mine, theirs):
         text = f"tag {tag} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"

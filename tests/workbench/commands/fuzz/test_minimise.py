@@ -106,7 +106,7 @@ def test_what_is_before_a_message(folder: Path) -> None:
     )
     words = ["--kind", "response", "--prefix", "key", "--target", "keyed_target:target", "--output", "small"]
     code, out, _ = run("keyed", *words)
-    assert (code, out.splitlines()[0]) == (0, "# 00 03 00 0c: the key before it")
+    assert (code, out.splitlines()[0]) == (0, "# 00 03 00 0c: the key before the message")
 
 
 @pytest.mark.parametrize(

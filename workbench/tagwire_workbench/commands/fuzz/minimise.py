@@ -231,5 +231,5 @@ def _explain(data: bytes, framing: "InputFraming | None") -> None:
     if read is None or framing is None:
         say(data.hex(" "))
         return
-    facts = [f"{data[: read.begin].hex(' ')}: the {framing.prefix} before it"] if read.begin else []
+    facts = [f"{data[: read.begin].hex(' ')}: the {framing.prefix} before the message"] if read.begin else []
     print_text(facts, [read.trace], name_note(framing.registry), colour=wants_colour("auto"))
