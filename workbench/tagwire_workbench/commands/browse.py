@@ -22,7 +22,7 @@ from tagwire_cli.paths import InputPath
 
 @click.command("browse")
 @click.argument("path", metavar="FILE", type=InputPath())
-@click.option("--filter", "text", metavar="WORDS", default="", help="Start with this filter, such as 'api=Fetch'.")
+@click.option("--filter", "text", metavar="FILTER", default="", help="Start with this filter, such as 'api=Fetch'.")
 @click.option("--follow", "follows", is_flag=True, help="Keep reading as the input grows, and stay on the last entry.")
 @frames_option(("request", "response"))
 @port_option
