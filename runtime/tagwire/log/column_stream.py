@@ -176,8 +176,8 @@ class LogColumns:
                 partition = None if partition is None else partition.listed_again()
                 if partition is None:
                     raise
-                if pass_.rows.last_offset >= 0:
-                    start = max(pass_.rows.last_offset + 1, start or 0)
+                if pass_.last_offset >= 0:
+                    start = max(pass_.last_offset + 1, start or 0)
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
@@ -193,6 +193,8 @@ class Pass:
         self.is_native = not isinstance(self.rows, GatheredRows)
         """Whether the native engine collects the rows and makes the arrays."""
         self.skipped: list[Damage] = []
+        self.last_offset = -1
+        """The last offset of the last batch read from any file, or -1. `rows.last_offset` is only that of one file."""
 
     def full_arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
         """Yield full arrays of rows. Each of `files` is (segment, start offset or None, whether it is the last one).
@@ -204,7 +206,10 @@ class Pass:
                 scan = Scan(str(segment.path), data, self.options.formats, self.options.limits)
                 position = 0 if first_offset is None else segment.position_of(scan, first_offset)
                 self.rows.begin(encodable(scan.file), position, first_offset)
-                yield from self.of_file(scan, first_offset, cut_off=self.options.partial and is_last)
+                try:
+                    yield from self.of_file(scan, first_offset, cut_off=self.options.partial and is_last)
+                finally:
+                    self.last_offset = max(self.last_offset, self.rows.last_offset)
 
     def with_rest(self, full: Iterator[Any]) -> Iterator[Any]:
         """Yield the `full` arrays, and then an array of the remaining rows, even if a LogError ends the full arrays."""

@@ -130,13 +130,6 @@ def test_zeros_are_not_data(tmp_path: Path) -> None:
         assert len(found(path)) == len(found(path, level="batch")) == len(list(log.columns(path))) == count
 
 
-def test_batches_that_compaction_has_emptied(tmp_path: Path) -> None:
-    emptied = build([], "v2", base_offset=3, last_offset=9)
-    path = write_segment(tmp_path, emptied, build([Record(10, 5, b"", b"")], "v2"))
-    assert [row["offset"] for row in found(path)] == [10]
-    assert [(row["base_offset"], row["count"]) for row in found(path, level="batch")] == [(3, 0), (10, 1)]
-
-
 @pytest.fixture
 def small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_stream, "_ROWS", 3)
