@@ -1,7 +1,7 @@
 """Find the changes in new specs that break released versions.
 
 The old and new specs are paired, and the layouts of each version are compared. Each difference becomes a finding. If
-the wire format is broken, the finding has a proof: a value that one side can't read.
+the bytes of a message changed, the finding has a proof: a value that one side can't read.
 
 Start at `compare_specs`. `docs/evolution.md` lists the rules and their reasons.
 """
