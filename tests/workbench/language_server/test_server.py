@@ -249,6 +249,12 @@ def test_files_that_are_not_specs_are_left_alone(client: Editor, specs: Path) ->
     assert len(client.diagnostics(new, "TW105", "TW113", "TW113", "TW204")) == 4
 
 
+@pytest.mark.parametrize("uri", ["file://[", "file:///a%00b.json", "untitled:a%00b", "file:///\ud800.json"])
+def test_invalid_uri(client: Editor, uri: str) -> None:
+    error = client.answer("textDocument/documentSymbol", {"textDocument": {"uri": uri}})["error"]
+    assert error["code"] == -32602 and error["message"].startswith(f"invalid URI {uri!a}: ") and "data" not in error
+
+
 def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None:
     make_project(tmp_path)
     (tmp_path / "pyproject.toml").write_text("[tool")
@@ -259,6 +265,18 @@ def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None
         (tmp_path / "pyproject.toml").write_text(SETTINGS)
         uri = client.open(tmp_path.resolve() / "specs" / "FindShelfResponse.json", RESPONSE.replace("12", "15"))
         client.diagnostics(uri, "TW805")
+
+
+def test_files_of_two_sets_are_opened_at_once(tmp_path: Path) -> None:
+    root, sets = tmp_path.resolve(), ("one", "two")
+    settings = [f'[[tool.tagwire.sets]]\nspecs = "{name}"\npackage = "{name}"\n' for name in sets]
+    (root / "pyproject.toml").write_text("".join(settings))
+    for name in sets:
+        (root / name).mkdir()
+        (root / name / "FindShelfResponse.json").write_text(RESPONSE.replace("12", "14"), "utf-8")
+    with editor(root) as client:
+        for uri in [client.open(root / name / "FindShelfRequest.json", REQUEST) for name in sets]:
+            client.diagnostics(uri, "TW804")
 
 
 def test_position_encoding_is_negotiated(tmp_path: Path) -> None:

@@ -109,27 +109,26 @@ async def _initialized(ls: SpecServer, params: types.InitializedParams) -> None:
 
 async def _did_open(ls: SpecServer, params: types.DidOpenTextDocumentParams) -> None:
     ls.opened(params.text_document.uri, params.text_document.text)
-    await ls.check_set_soon(params.text_document.uri)
+    await ls.check_sets_soon(params.text_document.uri)
 
 
 async def _did_change(ls: SpecServer, params: types.DidChangeTextDocumentParams) -> None:
     for change in params.content_changes[-1:]:  # the list may be empty
         ls.opened(params.text_document.uri, change.text)
-    await ls.check_set_soon(params.text_document.uri)
+    await ls.check_sets_soon(params.text_document.uri)
 
 
 async def _check(ls: SpecServer, params: types.DidSaveTextDocumentParams) -> None:
-    await ls.check_set_soon(params.text_document.uri)
+    await ls.check_sets_soon(params.text_document.uri)
 
 
 async def _did_close(ls: SpecServer, params: types.DidCloseTextDocumentParams) -> None:
     ls.closed(params.text_document.uri)
-    await ls.check_set_soon(params.text_document.uri)
+    await ls.check_sets_soon(params.text_document.uri)
 
 
 async def _files_changed(ls: SpecServer, params: types.DidChangeWatchedFilesParams) -> None:
-    for uri in list(dict.fromkeys(change.uri for change in params.changes))[:1]:
-        await ls.check_set_soon(uri)
+    await ls.check_sets_soon(*(change.uri for change in params.changes))
 
 
 def _completion(ls: SpecServer, document: Document, params: types.CompletionParams) -> list[types.CompletionItem]:

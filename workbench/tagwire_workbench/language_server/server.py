@@ -5,13 +5,16 @@ At every change, the editor sends the whole document, so that editor and server 
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
@@ -61,9 +64,17 @@ class Document:
 
 
 def path_of(uri: str) -> Path:
-    """Return the path of a file URI; for any other URI, such as that of an unsaved document, a relative path."""
-    path = to_fs_path(uri) if uri.startswith("file:") else None
-    return Path(path).resolve() if path else Path("untitled:", unquote(urlsplit(uri).path).strip("/") or "new")
+    """Return the path of a file URI; for any other URI, such as that of an unsaved document, a relative path.
+
+    Raises JsonRpcInvalidParams if the URI is invalid or contains characters that a path can't contain.
+    """
+    try:
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+        name = path or f"untitled:/{unquote(urlsplit(uri).path).strip('/') or 'new'}"
+        resolved = os.path.realpath(name)  # doesn't fail for a link to itself, unlike Path.resolve
+    except ValueError as error:
+        raise JsonRpcInvalidParams(f"invalid URI {uri!a}: {error}") from None
+    return Path(resolved if path else name)
 
 
 def uri_of(path: Path) -> str:
@@ -89,6 +100,8 @@ class SpecServer(LanguageServer):
         self._sets: dict[str, SetProblems] = {}
         """The problems from the last check of each set, by package."""
         self._published: set[Path] = set()
+        self._unchecked: dict[str, Path] = {}
+        """A changed file of each set that has not been checked since, by package; by path if the file is in no set."""
         self._changes = 0
         self._checking = asyncio.Lock()
         """Allows only one check at a time. A running check can't be canceled, so the next check waits for its end."""
@@ -135,22 +148,24 @@ class SpecServer(LanguageServer):
         self.specs.forget(path)
         self._publish(path, [])
 
-    async def check_set_soon(self, uri: str) -> None:
-        """Wait a moment. If nothing else has changed by then, check the file's spec set and publish the problems."""
+    async def check_sets_soon(self, *uris: str) -> None:
+        """Wait a moment. If nothing else has changed by then, check the spec sets of all changed files."""
+        for path in map(path_of, uris):
+            spec_set = self.or_warn(partial(self.specs.spec_set, path), None)
+            self._unchecked[spec_set.package if spec_set is not None else str(path)] = path
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)
-        if mine != self._changes:
-            return
-        path = path_of(uri)
-        spec_set = self.or_warn(lambda: self.specs.spec_set(path), None)
-        name = spec_set.package if spec_set is not None else uri
         async with self._checking:
-            if mine != self._changes:
-                return
-            found = await asyncio.to_thread(self.or_warn, lambda: self.specs.set_problems(path), None)
-        if found is None or mine != self._changes:
-            return
+            while self._unchecked and mine == self._changes:
+                name, path = next(iter(self._unchecked.items()))
+                found = await asyncio.to_thread(self.or_warn, partial(self.specs.set_problems, path), None)
+                if mine == self._changes:
+                    del self._unchecked[name]
+                    if found is not None:
+                        self._publish_set(name, found)
+
+    def _publish_set(self, name: str, found: SetProblems) -> None:
         before = self._sets.get(name, SetProblems({}, {}))
         self._sets[name] = found
         paths = [each for known in (before, found) for files in known for each in files]
