@@ -41,12 +41,13 @@ class TagwireError(Exception):
 class MissingExtraError(TagwireError, ImportError):
     """Raised if an optional library is not installed or, with a `problem` that describes this, is too old.
 
-    The message says how to install the library.
+    The message says how to install the library: with an extra, or by its name if no extra installs it.
     """
 
-    def __init__(self, library: str, extra: str, problem: str = "") -> None:
+    def __init__(self, library: str, extra: str = "", problem: str = "") -> None:
         problem = problem or f"{library} is not installed"
-        super().__init__(f"{problem}; install it with: pip install 'tagwire[{extra}]'")
+        package = f"'tagwire[{extra}]'" if extra else library
+        super().__init__(f"{problem}; install it with: pip install {package}")
         self.name = library
 
 

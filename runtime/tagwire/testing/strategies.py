@@ -9,14 +9,18 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from hypothesis import strategies as st
-
+from tagwire.errors import MissingExtraError
 from tagwire.layout import Array, Fixed, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type, Union
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
 from tagwire.message.register import EnumType
 from tagwire.wire.extensions import DecimalType
 from tagwire.wire.wire_type import WireType
+
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    raise MissingExtraError("hypothesis") from error
 
 M = TypeVar("M", bound=Message)
 Strategy = st.SearchStrategy[Any]
