@@ -227,6 +227,19 @@ def write_all(contents: Mapping[Path, str | bytes], before: Mapping[Path, bytes 
                 folder.rmdir()
 
 
+def reject_unwritable(path: Path) -> None:
+    """Raise OutputError if a file can't be created or replaced. Commands that work for a long time call this first."""
+    try:
+        status = _status(path)
+        if status is None or (S_ISREG(status.st_mode) and _stream_to(status) is None):
+            folder = next(each for each in Path(os.path.realpath(path)).parents if each.exists())
+            from tempfile import TemporaryFile  # imported here, so that other commands start faster
+
+            TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OutputError(f"{path} can't be written: {error.strerror}") from None
+
+
 @contextlib.contextmanager
 def _unchanged(before: Mapping[Path, bytes | None]) -> Generator[None]:
     """Until the `with` block ends, keep other commands from changing these files with `write_all`.

@@ -61,6 +61,7 @@ def test_a_topic_s_name_is_text_on_the_page(tmp_path: Path) -> None:
     [
         (("--to", "v9"), "there is no record format 'v9'"),
         (("--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
+        (("--to", "v3", "--html", "/dev/null/page", __file__), "/dev/null/page can't be written: Not a directory"),
         (("--to", "v3", "--html", "00000000000000000000.log"), "which is being read; choose an output outside of"),
     ],
 )

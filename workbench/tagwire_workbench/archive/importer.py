@@ -16,7 +16,7 @@ from tagwire.log.whole_folder import reject_inside
 from tagwire.text_format import count
 from tagwire_generator.problems import spec_error
 from tagwire_generator.project.history import HISTORY_FILE, History
-from tagwire_generator.project.output import contents_of, has_text, write_all
+from tagwire_generator.project.output import contents_of, has_text, reject_unwritable, write_all
 from tagwire_generator.syntax.canonical import canonical_text, plain_tree
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.collect import collected
@@ -150,6 +150,7 @@ def import_release(
     source, or if a file can't be written.
     """
     reject_inside([out], sources)
+    reject_unwritable(out / HISTORY_FILE)
     releases = read_releases(sources, component=component, progress=progress)
     history = None
     if len(releases) == 1:

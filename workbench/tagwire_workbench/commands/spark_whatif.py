@@ -9,7 +9,7 @@ import click
 from tagwire_cli.arguments.logs import whatif_options
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, spark_options
-from tagwire_workbench.commands.whatif import print_whatif, reject_page_in
+from tagwire_workbench.commands.whatif import print_whatif, reject_page
 
 
 @click.command("whatif")
@@ -37,7 +37,7 @@ def command(
     """
     from tagwire_spark.jobs import whatif_logs
 
-    reject_page_in(html, paths)
+    reject_page(html, paths)
     with session() as spark:
         found = whatif_logs(spark, paths, limits=limits_of(limits), **conversion)
     print_whatif(found, html, top, as_json=as_json)

@@ -56,7 +56,7 @@ def command(
     from tagwire.log.rebatching import BatchSize
     from tagwire.log.whatif import WhatIf
 
-    reject_page_in(html, paths)
+    reject_page(html, paths)
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
     found, partitions = WhatIf(conversion, against), list(partitions_of(paths))
     with byte_progress("whatif", partitions) as tell:
@@ -82,11 +82,14 @@ def _topic(found: "Partition | Segment") -> str:
     return name.topic if name else folder.name
 
 
-def reject_page_in(html: Path | None, paths: Sequence[Path | str]) -> None:
-    """Raise LogPathError if the HTML page is inside one of the paths to read. A URL can't contain it."""
+def reject_page(html: Path | None, paths: Sequence[Path | str]) -> None:
+    """Raise TagwireError if the HTML page can't be written, or is inside a path to read. A URL can't contain it."""
     from tagwire.log.whole_folder import reject_inside
+    from tagwire_generator.project.output import reject_unwritable
 
-    reject_inside([html] if html else [], [path for path in paths if isinstance(path, Path)])
+    if html is not None:
+        reject_inside([html], [path for path in paths if isinstance(path, Path)])
+        reject_unwritable(html)
 
 
 def print_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ import importlib
 import multiprocessing
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from tagwire_workbench.fuzzing.minimise import raised
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
-    from types import TracebackType
 
 
 class TargetError(TagwireError, ValueError):
@@ -29,19 +29,13 @@ class TargetError(TagwireError, ValueError):
 class TargetProcess:
     """Calls the function `name` of a module, found as from the current folder, in another process.
 
-    Use it in a `with` statement, which ends the process. Raises TargetError if there is no such function.
+    `close` ends the process. Raises TargetError if there is no such function.
     """
 
     def __init__(self, module: str, name: str, timeout: float) -> None:
         self._target = module, name
         self._timeout = timeout
         self._start()
-
-    def __enter__(self) -> TargetProcess:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._end()
 
     def failure(self, data: bytes) -> object:
         """Call the function. Return None if it returns; otherwise, a value that is equal for equal failures.
@@ -56,9 +50,9 @@ class TargetProcess:
                 return self._pipe.recv()
         except (EOFError, OSError):  # the process has ended, or is about to end
             self._process.join(self._timeout)
-            self._end()
+            self.close()
             return "exit status", self._process.exitcode
-        self._end()
+        self.close()
         return "timeout"
 
     def _start(self) -> None:
@@ -73,10 +67,10 @@ class TargetProcess:
             self._process.join()
             problem = f"can't be imported: the process ended with exit status {self._process.exitcode}"
         if problem is not None:
-            self._end()
+            self.close()
             raise TargetError(f"{':'.join(self._target)!r} {problem}")
 
-    def _end(self) -> None:
+    def close(self) -> None:
         self._pipe.close()
         self._process.kill()
         self._process.join()
@@ -96,9 +90,6 @@ def _serve(pipe: Connection, module: str, name: str) -> None:
         pipe.send("is not a function")
         return
     pipe.send(None)
-    while True:
-        try:
-            data = pipe.recv_bytes()
-        except EOFError:
-            return
-        pipe.send(raised(function, data))
+    with suppress(EOFError):  # raised if the other process has closed the pipe
+        while True:
+            pipe.send(raised(function, pipe.recv_bytes()))

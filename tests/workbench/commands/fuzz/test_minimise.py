@@ -130,12 +130,13 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
         (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
         (["--command", " "], 2, "expected a command such as './target {}', got ' ', which names no program"),
+        (["--target", "nowhere:to_be_found", "--output", "small/x"], 1, "small/x can't be written: Not a directory"),
         (["--command", "./is-not-there"], 1, "./is-not-there can't be run"),
     ],
 )
 def test_rejected_input(folder: Path, words: list[str], code: int, message: str) -> None:
     (folder / "small").write_bytes(b"before")
-    found, out, err = run("crash", *words, "--output", "small")
+    found, out, err = run("crash", "--output", "small", *words)
     assert (found, out) == (code, "") and message in " ".join(err.split())
     assert (folder / "small").read_bytes() == b"before"
 

@@ -1,5 +1,6 @@
 """`tagwire fuzz corpus`: write seeds and a dictionary for fuzzers."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,6 +92,8 @@ def command(
     size = sum(map(len, contents.values()))
     lines = [f"wrote {count(len(contents), 'seed')}, {count(size, 'byte')}, to {output}"]
     if dictionary is not None:
+        if output / dictionary.name in contents and os.path.realpath(dictionary.parent) == os.path.realpath(output):
+            raise click.BadParameter(f"{dictionary} is also a seed; choose another file", param_hint="--dictionary")
         keyed = [each for each in chosen if prefix == "key" or (in_frames and each[0].KIND == "request")]
         tokens = dictionary_of(dict.fromkeys(cls for cls, _ in chosen), keys=keyed)
         contents[dictionary] = dictionary_text(tokens)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -89,7 +89,7 @@ def command(
       tagwire fuzz minimise crash-1 --frames request --command "./target {}" --output small
     """
     from tagwire.log.whole_folder import reject_inside
-    from tagwire_generator.project.output import write_all
+    from tagwire_generator.project.output import reject_unwritable, write_all
     from tagwire_workbench.fuzzing.minimise import minimise
 
     if (target is None) == (shell is None):
@@ -97,6 +97,7 @@ def command(
     if required_output is not None and shell is None:
         raise click.UsageError("--says needs --command, because --says checks the output of the command.")
     reject_inside([output], [Path(file)])
+    reject_unwritable(output)
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
     testing = _exits(shell or "", required_output, timeout, data) if target is None else _raises(target, timeout, data)
@@ -152,7 +153,7 @@ def _raises(target: str, timeout: float, data: bytes) -> "Generator[Keeps]":
         process = TargetProcess(module, name, timeout)
     except TargetError as error:
         raise click.BadParameter(str(error), param_hint=_TARGET) from None
-    with process:
+    with closing(process):
         yield same_result(process.failure, data, NO_ERROR)
 
 
