@@ -141,6 +141,7 @@ def test_pasted_hex_may_be_longer_than_a_file_name(words: list[str], text: str) 
         ("jinja2", ["generate"], "generate"),
         ("black", ["generate"], "generate"),
         ("jsonschema", ["validate", "abuot.json"], "generate"),  # imported only if a spec is invalid
+        ("textual", ["browse", "script.yaml"], "browse"),
         ("pygls", ["lsp"], "lsp"),
         ("lsprotocol", ["lsp"], "lsp"),
         ("yaml", ["mock", "serve", "script.yaml"], "mock"),

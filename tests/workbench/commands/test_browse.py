@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ SAMPLE_LOG = Path(__file__).parents[2] / "data" / "sample_log"
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
 def test_it_runs_in_a_terminal(environment: dict[str, str]) -> None:
-    words = ("browse", str(CAPTURES), "--filter", "api=CreateTopics")
+    words = ("browse", str(CAPTURES), "--where", "api=CreateTopics")
     status, shown = at_terminal(*words, seen="filter api=CreateTopics", keys=b"q", **environment)
     assert status == 0
     assert "captures.jsonl.gz  " in shown
@@ -20,7 +18,7 @@ def test_it_runs_in_a_terminal(environment: dict[str, str]) -> None:
 
 
 def test_another_package_is_browsed() -> None:
-    words = ["browse", str(SAMPLE_LOG), "--package", "tagwire_drafts.kip482", "--filter", "offset=7"]
+    words = ["browse", str(SAMPLE_LOG), "--package", "tagwire_drafts.kip482", "--where", "offset=7"]
     status, shown = at_terminal(*words, seen="2 of 12 batches", keys=b"q")
     assert (status, "orders-1" in shown) == (0, True)
 
@@ -37,7 +35,7 @@ def test_other_commands_are_suggested_without_a_terminal(path: Path, instead: st
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("--filter", "apis=Fetch"), 2, "unknown filter 'apis'; did you mean 'api'?"),
+        (("--where", "apis=Fetch"), 2, "unknown filter 'apis'; did you mean 'api'?"),
         (("--package", "nothing"), 2, "can't be imported"),
         (("--port", "0"), 2, "0 is not in the range"),
         (("--port", "65536"), 2, "65536 is not in the range"),
@@ -52,12 +50,3 @@ def test_a_file_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\xff\xff odd")
     code, shown = at_terminal("browse", str(tmp_path / "a.bin"), seen="tagwire", keys=b"q")
     assert (code, "begins with ff ff 20" in " ".join(shown.split())) == (1, True)
-
-
-def test_the_extra_is_named() -> None:
-    script = f"import sys; sys.modules['textual'] = None; sys.argv = ['tagwire', 'browse', {str(CAPTURES)!r}]\n"
-    script += "from tagwire_cli.__main__ import main; main()"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tagwire: textual is not installed; install it with: pip install 'tagwire[browse]'\n"

@@ -22,7 +22,7 @@ from tagwire_cli.paths import InputPath
 
 @click.command("browse")
 @click.argument("path", metavar="FILE", type=InputPath())
-@click.option("--filter", "text", metavar="FILTER", default="", help="Start with this filter, such as 'api=Fetch'.")
+@click.option("--where", "text", metavar="FILTER", default="", help="Start with this filter, such as 'api=Fetch'.")
 @click.option("--follow", "follows", is_flag=True, help="Keep reading as the input grows, and stay on the last entry.")
 @frames_option(("request", "response"))
 @port_option
@@ -59,9 +59,9 @@ def command(
     \b
     Examples:
       tagwire browse frames.jsonl.gz
-      tagwire browse frames.jsonl --follow --filter 'api=Produce'
+      tagwire browse frames.jsonl --follow --where 'api=Produce'
       tagwire browse traffic.pcap --port 9093
-      tagwire browse /var/lib/kafka/orders-0 --filter is=error
+      tagwire browse /var/lib/kafka/orders-0 --where is=error
     """
     from tagwire_cli.explaining.units import ExplainSettings
     from tagwire_cli.input.filters import FilterError
@@ -79,5 +79,5 @@ def command(
     try:
         browser = Browser(listing, registry, path.name or str(path), text=text, follows=follows)
     except FilterError as error:
-        raise click.BadParameter(str(error), param_hint="--filter") from None
+        raise click.BadParameter(str(error), param_hint="--where") from None
     browser.run()
