@@ -92,6 +92,13 @@ def reason_of(error: Exception) -> str:
     return "none of its addresses responds" if text.startswith("Multiple exceptions") else text
 
 
+def listening_failed(address: Address, error: OSError) -> str:
+    """Return the error message for a server that can't listen at an address."""
+    is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+    remedy = "choose another port, or 0 for any free port" if is_port else "choose an address of this machine"
+    return f"can't listen at {address}: {reason_of(error)}; {remedy}"
+
+
 def connect(
     address: str | tuple[str, int], registry: Registry, client_id: str | None = None,
     *, timeout: float = 30.0, ssl: SSLContext | None = None, **options: Any,

@@ -39,7 +39,7 @@ def listening_address(text: str) -> "Address":
 duration_option = click.option(
     "--duration", "--time", "seconds", type=seconds_from(0), metavar="SECONDS", help="Stop after this time."
 )
-"""Adds the option `--duration` (parameter `seconds`), which `Stopping.wait` takes."""
+"""Adds the option `--duration` (parameter `seconds`), which `Stopping.serve` takes."""
 
 
 class Stopping:
@@ -48,19 +48,25 @@ class Stopping:
     def __init__(self) -> None:
         self.future: asyncio.Future[None] | None = None
 
-    async def wait(self, seconds: float | None) -> None:
-        """Wait until the server must stop, at most `seconds`. Raises OSError if something can't be written."""
-        assert self.future is not None
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.future, seconds)
+    async def serve(
+        self,
+        serving: "contextlib.AbstractAsyncContextManager[Address]",
+        seconds: float | None,
+        show: "Callable[[Address], object]" = lambda address: None,
+    ) -> None:
+        """Run a server until it must stop, at most `seconds`. `show` is called with the server's address.
 
-    def begin(self) -> None:
-        """React to signals from now on."""
+        Raises OSError if something can't be written.
+        """
         loop = asyncio.get_running_loop()
         self.future = loop.create_future()
         for each in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
                 loop.add_signal_handler(each, self.stop)
+        async with serving as address:
+            show(address)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.future, seconds)
 
     def stop(self, error: OSError | None = None) -> None:
         if self.future is None or self.future.done() or self.future.get_loop().is_closed():

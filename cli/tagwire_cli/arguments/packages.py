@@ -145,9 +145,10 @@ def require_headers(registry: "Registry") -> None:
     """Raise click.UsageError if a package does not have headers for requests and responses."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
-            raise click.UsageError(
-                f"this package defines no {name}; for messages without headers, use --frames message."
-            )
+            choices = [getattr(each.type, "choices", ()) for each in click.get_current_context().command.params]
+            has_bare = any("message" in each for each in choices)
+            bare = ", or --frames message for messages without headers" if has_bare else ""
+            raise click.UsageError(f"{registry.package} defines no {name}; choose another --package{bare}.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:

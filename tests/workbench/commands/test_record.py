@@ -141,7 +141,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
         ("--to b:1 --listen 0.0.0.0:0 --output new", 1, "other machines can reach it at 0.0.0.0"),
         ("--to b:1 --output new --time nan", 2, "expected a number of seconds from 0 to 1000000, got nan"),
         ("--to b:1 --output old", 1, "old already exists; a recording needs a new file"),
-        ("--to b:1 --output new --package tagwire_records", 2, "this package defines no RequestHeader"),
+        ("--to b:1 --output new --package tagwire_records", 2, "defines no RequestHeader; choose another --package."),
     ],
 )
 def test_rejected_input(words: str, code: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

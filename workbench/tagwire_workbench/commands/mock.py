@@ -16,8 +16,9 @@ from tagwire_cli.paths import InputPath
 from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems
 
 if TYPE_CHECKING:
+    from tagwire.addresses import Address
     from tagwire.frames.registry import Registry
-    from tagwire.testing.peer import MockPeer, Received
+    from tagwire.testing.peer import Received
 
 
 @click.group("mock", cls=CommandTable, sections={"Commands": {"serve": f"{__name__}:serve"}})
@@ -79,24 +80,18 @@ def serve(
     peer = script.peer(registry)
     if is_check:
         return
-    asyncio.run(_serve(peer, (host, port), seconds, allow_remote=allow_remote, as_json=as_json))
-    exit_for_problems(len(peer.problems))
-
-
-async def _serve(
-    peer: "MockPeer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool, as_json: bool
-) -> None:
-    """Serve until a signal arrives or `seconds` have passed. Raises OSError if the output can't be written."""
     stopping = Stopping()
-    stopping.begin()
-    peer.journal.on_received = stopping.guarding(partial(_print_json, peer.registry) if as_json else _print_text)
+    peer.journal.on_received = stopping.guarding(partial(_print_json, registry) if as_json else _print_text)
     peer.journal.on_problem = stopping.guarding(say_error)
-    async with peer.serving(*at, allow_remote=allow_remote) as address:
+
+    def show(address: "Address") -> None:
         if as_json:
             write_json_line({"host": address.host, "port": address.port})
         else:
             write_line(f"listening at {address}")
-        await stopping.wait(seconds)
+
+    asyncio.run(stopping.serve(peer.serving(host, port, allow_remote=allow_remote), seconds, show))
+    exit_for_problems(len(peer.problems))
 
 
 def _print_text(request: "Received") -> None:

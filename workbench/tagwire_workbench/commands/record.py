@@ -19,7 +19,7 @@ from tagwire_workbench.serving import Stopping, duration_option, exit_for_proble
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
-    from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
+    from tagwire_workbench.proxy import RecordedFrame
 
 _CLOSING: Final = 2.0
 """Seconds to wait at the end for output that is still queued."""
@@ -95,6 +95,11 @@ def command(
     def add(frame: "RecordedFrame") -> None:
         file.add(frame)  # `file` is opened below, because it reports problems to the proxy
 
+    def show(address: "Address", server: "Address") -> None:
+        row = {"host": address.host, "port": address.port, "server": str(server)}
+        text = f"listening at {address} for {server}"
+        printing.add(lambda: write_json_line(row) if as_json else write_line(text))
+
     write = stopping.guarding(add)
     proxy = RecordingProxy(
         server,
@@ -111,7 +116,8 @@ def command(
         on_problem=proxy.note,
         on_error=stopping.stop_from_thread,
     ) as file:
-        asyncio.run(_serve(proxy, stopping, printing, listen, seconds, allow_remote=allow_remote, as_json=as_json))
+        serving = proxy.serving(*listen, allow_remote=allow_remote, on_listening=show)
+        asyncio.run(stopping.serve(serving, seconds))
     printing.close()
     passed = f"{count(file.counts[True], 'request')} and {count(file.counts[False], 'response')}"
     say(f"recorded {passed} of {count(proxy.connection_count, 'connection')}", err=True)
@@ -142,25 +148,3 @@ class _Printing:
             except OSError as error:  # standard output is closed
                 self._stopping.stop_from_thread(error)
                 return
-
-
-async def _serve(
-    proxy: "RecordingProxy",
-    stopping: Stopping,
-    printing: _Printing,
-    listen: "Address",
-    seconds: float | None,
-    *,
-    allow_remote: bool,
-    as_json: bool,
-) -> None:
-    """Serve until a signal arrives or `seconds` have passed. Raises OSError if output can't be written."""
-    stopping.begin()
-
-    def show(address: "Address", server: "Address") -> None:
-        row = {"host": address.host, "port": address.port, "server": str(server)}
-        text = f"listening at {address} for {server}"
-        printing.add(lambda: write_json_line(row) if as_json else write_line(text))
-
-    async with proxy.serving(*listen, allow_remote=allow_remote, on_listening=show):
-        await stopping.wait(seconds)

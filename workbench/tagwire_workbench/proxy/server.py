@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from tagwire.addresses import Address, check_listening
-from tagwire.blocking_connection import reason_of
+from tagwire.blocking_connection import listening_failed, reason_of
 from tagwire_workbench.proxy.capture_file import ProxyError
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ async def serving(
         try:
             address = listeners.listen(proxy.server, port)
         except OSError as error:
-            reason = reason_of(error)
-            text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any free port"
-            raise ProxyError(text) from None
+            raise ProxyError(listening_failed(Address(host, port), error)) from None
         if listeners.is_ours(proxy.server, host):
             raise ProxyError(f"{proxy.server} is the address of the proxy itself; give the address of the server")
         yield address

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from tagwire.addresses import Address, check_listening
-from tagwire.blocking_connection import reason_of
+from tagwire.blocking_connection import listening_failed
 from tagwire.testing.peer.journal import PeerError
 from tagwire.testing.peer.replies import Action, Close, Send, Wait
 
@@ -55,9 +55,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
     try:
         server = await asyncio.start_server(connected, host, port)
     except OSError as error:
-        raise PeerAddressError(
-            f"can't listen at {Address(host, port)}: {reason_of(error)}; choose another port, or 0 for any free port"
-        ) from None
+        raise PeerAddressError(listening_failed(Address(host, port), error)) from None
     address = peer.address = Address(*server.sockets[0].getsockname()[:2])
     try:
         yield address
