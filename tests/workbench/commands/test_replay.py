@@ -1,5 +1,7 @@
 import json
+import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -363,6 +365,15 @@ def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
     assert [row[:3] for row in rows[1:3]] == [["2", "MetadataResponse", f] for f in ("brokers[]", "controller_id")]
     assert rows[3][:2] == ["1", "HeartbeatResponse"] and "missing: the server closed the connection" in out
     assert replay(file, "--to", peer.address, "--summary", "--json")[0] == 2
+
+
+def test_the_summary_of_a_server_that_disappears(tmp_path: Path) -> None:
+    file = capture(tmp_path, REQUEST, frame(OTHER, 12), frame(kafka.MetadataRequest(), 12, conn=2))
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as threads:
+        threads.submit(server.accept).add_done_callback(lambda _: server.close())
+        at = Address(*server.getsockname())
+        code, out, err = replay(file, "--to", at, "--summary", "--timeout", 1)
+    assert code == 1 and "MetadataResponse" in out and f"{at}: the server can't be reached" in err
 
 
 def fetched(timestamp: int, value: bytes = b"v") -> Any:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -124,11 +124,14 @@ def command(
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
     show = summary.add if as_summary else _show_json if as_json else _Lines().show
-    results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced, retry=retry))
-    summary.show()
+    try:
+        results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced, retry=retry))
+    finally:  # even if the server can't be reached any more
+        summary.show()
     requests = sum(step.is_request for step in played)
-    answers = f"{results['same']} the same, {results['differs']} different, {results['missing']} missing"
-    say(f"replayed {count(requests, 'request')}; responses: {answers}", err=True)
+    responses = f"{results['same']} the same, {results['differs']} different, {results['missing']} missing"
+    compared = f"responses: {responses}" if results else "the capture has no responses to compare with"
+    say(f"replayed {count(requests, 'request')}; {compared}", err=True)
     if results["differs"] or results["missing"] or not results:
         raise click.exceptions.Exit(1)
 
@@ -153,10 +156,8 @@ def _responses(registry: "Registry", played: "Sequence[RecordedEvent]") -> "list
 
     found = []
     for api_key in sorted({step.api_key for step in played if not (step.is_request or step.is_close)}):
-        try:
+        with suppress(UnknownMessageError):
             found.append(registry.response(api_key))
-        except UnknownMessageError:
-            continue
     return found
 
 
