@@ -139,10 +139,8 @@ def test_ctrl_c_closes_only_a_connection_that_is_sending(peer: MockPeer, monkeyp
 
 @both
 def test_peer_that_does_not_exist(driver: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = Address(*closed.getsockname())
-    with pytest.raises(tagwire.PeerConnectionError, match=f"{address} can't be reached: "):
-        driver(address)
+    with pytest.raises(tagwire.PeerConnectionError, match=r"127\.0\.0\.1:1 can't be reached: "):
+        driver(Address("127.0.0.1", 1))
 
 
 @both

@@ -1,6 +1,6 @@
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -107,8 +107,7 @@ def test_a_client_that_resets(peer: MockPeer) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "broker..example", "\0"])
 def test_server_that_does_not_exist(host: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        nobody = Address(host, listening.getsockname()[1])
+    nobody = Address(host, 1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
@@ -120,10 +119,16 @@ def test_server_that_does_not_exist(host: str) -> None:
     assert proxy.problems[0].startswith(f"connection 1: {nobody} can't be reached: ")
 
 
-def test_each_outage_is_reported_once() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        nobody = Address(*listening.getsockname())
+@pytest.fixture
+def unused() -> Iterator[Address]:
+    """A loopback address at which nobody listens. Other processes can't use it either."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield Address(*bound.getsockname())
 
+
+def test_each_outage_is_reported_once(unused: Address) -> None:
     async def is_rejected(address: Address) -> bool:
         async with connected(address) as (reader, _):
             with suppress(ConnectionError):
@@ -132,12 +137,12 @@ def test_each_outage_is_reported_once() -> None:
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         assert [await is_rejected(address) for _ in range(3)] == [True] * 3
-        with socket.create_server(nobody) as server:
+        with socket.create_server(unused) as server:
             async with connected(address):
                 (await asyncio.to_thread(server.accept))[0].close()
         assert [await is_rejected(address) for _ in range(3)] == [True] * 3
 
-    proxy = proxied(nobody, play)
+    proxy = proxied(unused, play)
     assert [each.split(":")[0] for each in proxy.problems] == ["connection 1", "connection 5"]
 
 
@@ -245,7 +250,7 @@ def test_where_it_listens(peer: MockPeer) -> None:
         asyncio.run(serve("127.0.0.1"))
 
 
-def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
+def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer, unused: Address) -> None:
     async def serve(server: tuple[str, int], port: int) -> None:
         async with RecordingProxy(server, lambda frame: None).serving(port=port):
             pytest.fail("it listens")
@@ -255,8 +260,6 @@ def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
     text = f"can't listen at 127.0.0.1:{taken}: Address already in use; choose another port, or 0 for any free port"
     with pytest.raises(ProxyError, match=text):
         asyncio.run(serve(("127.0.0.1", 1), taken))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     for host in ("127.0.0.1", "localhost"):
-        with pytest.raises(ProxyError, match=f"{host}:{port} is the address of the proxy itself"):
-            asyncio.run(serve((host, port), port))
+        with pytest.raises(ProxyError, match=f"{host}:{unused.port} is the address of the proxy itself"):
+            asyncio.run(serve((host, unused.port), unused.port))
