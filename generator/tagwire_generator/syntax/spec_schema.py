@@ -29,8 +29,8 @@ _NOT_IN_SHARED_STRUCTS: Final = {
     "flexibleVersions": "its lengths are compact if the lengths of the message that uses it are",
     "versions": "its versions are its validVersions",
 }
-_KINDS: Final = {
-    "string": "text",
+KINDS: Final = {
+    "string": "a string",
     "number": "a number",
     "integer": "an integer",
     "boolean": "true or false",
@@ -38,6 +38,7 @@ _KINDS: Final = {
     "array": "a list",
     "null": "null",
 }
+"""The JSON types in words, for error messages."""
 
 
 class ShapeError(NamedTuple):
@@ -279,7 +280,7 @@ def _extension_key(root: Object, node: JsonNode, error: _Error) -> ShapeError:
 
 def _wrong_kind(node: JsonNode, error: _Error) -> ShapeError:
     kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
-    expected = [_KINDS[kind] for kind in kinds if kind != "null"]
+    expected = [KINDS[kind] for kind in kinds if kind != "null"]
     message = f"found {_value_in_words(error.instance)}, expected {' or '.join(expected)}"
     return ShapeError("TW111", node, message, node)
 

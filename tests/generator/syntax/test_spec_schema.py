@@ -188,15 +188,15 @@ def test_key_that_kafka_ignores_is_accepted_without_effect() -> None:
 
 
 @pytest.mark.parametrize(("keys", "expected"), [
-    ('"name": 5', "found 5, expected text"),
-    ('"name": [1]', "found a list, expected text"),
-    ('"name": 1e45', "found a number of 40 digits or more, expected text"),
+    ('"name": 5', "found 5, expected a string"),
+    ('"name": [1]', "found a list, expected a string"),
+    ('"name": 1e45', "found a number of 40 digits or more, expected a string"),
     ('"name": "A", "latestVersionUnstable": 3', "found 3, expected true or false"),
     ('"name": "A", "fields": [4]', "found 4, expected an object"),
     ('"name": "A", "fields": [{ "name": "B", "type": "int8", "versions": "0+", "tag": 1.5 }]',
-     "found 1.5, expected an integer or text"),
+     "found 1.5, expected an integer or a string"),
     ('"name": "A", "fields": [{ "name": "B", "type": "int8", "versions": "0+", "about": {} }]',
-     "found an object, expected text or a number or true or false"),
+     "found an object, expected a string or a number or true or false"),
 ])  # fmt: skip
 def test_an_error_names_the_kinds_of_values_that_a_key_allows(keys: str, expected: str) -> None:
     text = f'{{ "type": "data", "validVersions": "0", "flexibleVersions": "none", {keys} }}'

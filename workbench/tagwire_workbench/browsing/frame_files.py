@@ -48,8 +48,8 @@ class FrameFile(Protocol):
     def close(self) -> None: ...
 
 
-class LineFile:
-    """A capture of JSON lines, optionally gzipped. With `follows`, reading continues when the file grows."""
+class _GrowingFrames:
+    """The base class for files that may grow. With `follows`, reading continues when the file grows."""
 
     def __init__(self, file: GrowingFile, *, follows: bool) -> None:
         self.error = ""
@@ -60,6 +60,13 @@ class LineFile:
     @property
     def progress(self) -> float:
         return self._file.progress
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class LineFile(_GrowingFrames):
+    """A capture of JSON lines, optionally gzipped."""
 
     def read(self, table: FrameTable) -> Iterator[bool]:
         parts: list[bytes] = []
@@ -122,9 +129,6 @@ class LineFile:
         except CaptureError as error:
             return InputFrame(number, f"line {number}", b"", error=str(error))
         return _with_api(frame, table, row)
-
-    def close(self) -> None:
-        self._file.close()
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
@@ -207,18 +211,12 @@ class NetworkFile:
         self._spool.close()
 
 
-class StreamFile:
+class StreamFile(_GrowingFrames):
     """A file with the bytes sent in one direction on a connection. Each frame is preceded by its length."""
 
     def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
-        self.error = ""
-        self._file = file
+        super().__init__(file, follows=follows)
         self._kind = kind
-        self._follows = follows
-
-    @property
-    def progress(self) -> float:
-        return self._file.progress
 
     def read(self, table: FrameTable) -> Iterator[bool]:
         splitter = FrameSplitter()
@@ -245,6 +243,3 @@ class StreamFile:
         number, start = table.numbers[row], table.starts[row]
         title = f"frame {number} at byte {start - 4}"
         return InputFrame(number, title, self._file.at(start, table.lengths[row]), self._kind == REQUEST)
-
-    def close(self) -> None:
-        self._file.close()

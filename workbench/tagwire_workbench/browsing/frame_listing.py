@@ -10,6 +10,7 @@ from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import Frame
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.message import Message
+from tagwire.records import RecordBatch
 from tagwire.records.message_records import decode_records, has_records_field
 from tagwire.sensitive import hides
 from tagwire.text_format import printable
@@ -125,11 +126,12 @@ class FrameListing(Listing):
         has_records = message is not None and self._opens_records(message)
         try:
             found = self._decoded(entry, frame.data)
+            for batch in self._batches(found) if has_records else ():
+                for _ in batch:
+                    pass
         except TagwireError as error:
             return explain_captured(settings, frame).failure if has_records else str(error)
-        if not has_records or _are_fine(settings, found.message, found.version):
-            return ""
-        return explain_captured(settings, frame).failure
+        return ""
 
     def _decoded(self, entry: int, data: bytes) -> Frame[Any, Any]:
         table, settings = self.table, self.settings
@@ -137,6 +139,12 @@ class FrameListing(Listing):
             return settings.registry.decode_request(data, strict=settings.strict, limits=settings.limits)
         api = table.keys[entry], table.versions[entry]
         return settings.registry.decode_response(data, *api, strict=settings.strict, limits=settings.limits)
+
+    def _batches(self, found: Frame[Any, Any]) -> Iterator[RecordBatch]:
+        """Yield the record batches of a message. Tracing all of them would be too slow."""
+        settings = self.settings
+        for records in decode_records(found.message, found.version, format=settings.records, limits=settings.limits):
+            yield from records
 
     def _opens_records(self, message: type[Message]) -> bool:
         return self.settings.opens_records and _has_records_field(message)  # type: ignore[arg-type]  # classes are hashable
@@ -184,11 +192,21 @@ class FrameListing(Listing):
         yield from searched_bytes_of(ExplainedEntry(frame.data, explain_captured(self.settings, frame)))
 
     def _decompressed(self, entry: int, data: bytes) -> list[bytes] | None:
+        """Return the decompressed records of a frame's compressed batches.
+
+        Returns None if a compressed batch has format v0 or v1, or if decoding fails.
+        """
+        found = []
         try:
-            found = self._decoded(entry, data)
+            for batch in self._batches(self._decoded(entry, data)):
+                if batch.codec == "none":
+                    continue
+                if batch.record_format.records is None:  # a wrapper message (v0, v1)
+                    return None
+                found.append(bytes(batch.walk().data))
         except TagwireError:
             return None
-        return _decompressed_records(self.settings, found.message, found.version)
+        return found
 
     def _message(self, entry: int) -> type[Message] | None:
         kind = "request" if self.table.kinds[entry] == REQUEST else "response"
@@ -199,40 +217,6 @@ class FrameListing(Listing):
 
     def close(self) -> None:
         self.file.close()
-
-
-# The next two functions are called for every entry, so they don't trace messages: tracing is slow.
-
-
-def _are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
-    """Return whether all records of a message can be decoded. This is faster than tracing them."""
-    try:
-        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
-            for batch in records:
-                for _ in batch:
-                    pass
-    except TagwireError:
-        return False
-    return True
-
-
-def _decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of a message's compressed batches.
-
-    Returns None if a compressed batch has format v0 or v1, or if decoding fails.
-    """
-    found = []
-    try:
-        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
-            for batch in records:
-                if batch.codec == "none":
-                    continue
-                if batch.record_format.records is None:  # a wrapper message (v0, v1)
-                    return None
-                found.append(bytes(batch.walk().data))
-    except TagwireError:
-        return None
-    return found
 
 
 _has_records_field = cache(has_records_field)  # called for each frame

@@ -21,21 +21,12 @@ from tagwire.testing.peer import MockPeer, Received, Reply
 from tagwire.testing.peer.replies import check_reply
 from tagwire.text_format import near
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_generator.syntax.spec_schema import KINDS
 from tagwire_workbench.mocking.values import Later, RequestPath, Scene, Setting, ValueReader, as_bytes, evaluated
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found, read_tree
 
 _AS_THEY_ARE: Final = ("version", "delay", "after", "split_at", "cut_at", "close")
 """Keys of an answer that are passed to `Reply` unchanged."""
-
-_KINDS: Final = {
-    "string": "a string",
-    "number": "a number",
-    "integer": "an integer",
-    "boolean": "true or false",
-    "object": "an object",
-    "array": "a list",
-    "null": "null",
-}
 
 
 def read_script(path: Path) -> "Script":
@@ -300,7 +291,7 @@ def _add_error(tree: Tree, error: Any) -> None:
                     tree.add_error(steps, f"the key {key!r} is missing")
         case "type":
             kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-            expected = " or ".join(_KINDS[kind] for kind in kinds)
+            expected = " or ".join(KINDS[kind] for kind in kinds)
             tree.add_error(steps, f"expected {expected}, got {found(error.instance)}")
         case "minimum":
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")

@@ -257,10 +257,9 @@ class AnswerRule:
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if not answers:
             raise PeerError(f"{self}: the list of answers is empty")
-        unknown = [name for name in faults if name not in Reply.__dataclass_fields__ or name == "message"]
+        unknown = [name for name in faults if name not in _FAULTS]
         if unknown:
-            known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
-            raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
+            raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {', '.join(_FAULTS)}")
         # Check the faults now, because an answer function is called only when a request arrives.
         self._check(with_faults(None, faults))
         for each in answers:
