@@ -109,7 +109,7 @@ def _json_escaped(character: str) -> str:
 def suggestion(name: object, names: Iterable[str], otherwise: str | None = None, *, most: int = 1) -> str:
     """Return `did you mean 'x'?` with at most `most` of the `names` that are similar to `name`, ignoring case.
 
-    If none is similar, return `otherwise`, or by default a list of all names: `there are x, y`.
+    If none is similar, return `otherwise`, or by default a list of all names: `choose from x, y`.
     """
     from difflib import get_close_matches
 
@@ -119,7 +119,7 @@ def suggestion(name: object, names: Iterable[str], otherwise: str | None = None,
     if found:
         *others, last = [repr(by_lower[each]) for each in found]
         return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
-    return f"there are {', '.join(names) or 'none'}" if otherwise is None else otherwise
+    return otherwise if otherwise is not None else f"choose from {', '.join(names)}" if names else "there are none"
 
 
 def near(name: object, names: Iterable[str]) -> str:

@@ -13,9 +13,9 @@ NAMES = ["FetchRequest", "FetchResponse", "int32"]
         ("fetchrequest", None, 1, "did you mean 'FetchRequest'?"),
         ("int23", "else", 1, "did you mean 'int32'?"),
         ("FetchRequst", None, 2, "did you mean 'FetchRequest' or 'FetchResponse'?"),
-        ("zzz", None, 1, "there are FetchRequest, FetchResponse, int32"),
+        ("zzz", None, 1, "choose from FetchRequest, FetchResponse, int32"),
         ("zzz", "see the docs", 1, "see the docs"),
-        (7, None, 1, "there are FetchRequest, FetchResponse, int32"),
+        (7, None, 1, "choose from FetchRequest, FetchResponse, int32"),
     ],
     ids=str,
 )

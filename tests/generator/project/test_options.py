@@ -17,7 +17,7 @@ def test_options_from_settings(settings: dict[str, Any]) -> None:
         ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
         (
             {"x": 1},
-            "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
+            "a spec set has no option 'x'; choose from dialect, tag_gaps, length_varint, length_counts_tag, "
             "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
         ),
         ({"tag_gaps": "yes"}, "option `tag_gaps` is 'yes'; it must be true or false"),

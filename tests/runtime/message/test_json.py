@@ -168,7 +168,7 @@ REJECTED = [
     ({"topics": [{**TOPIC, "partitions": [2**31]}]}, "topics[0].partitions[0]", "expected int32 (-2147483648 to"),
     ({"topics": [{**TOPIC, "naem": ""}]}, "topics[0]", "PollTopic has no field 'naem'; did you mean 'name'?"),
     ({"quotaa": 5}, "", "PollRequest has no field 'quotaa'; did you mean 'quota'?"),
-    ({"zzz": 5}, "", "PollRequest has no field 'zzz'; there are "),
+    ({"zzz": 5}, "", "PollRequest has no field 'zzz'; choose from "),
     ({"urgent": 1}, "urgent", "expected true or false, got int 1"),
     ({"urgent": "true"}, "urgent", "expected true or false, got str 'true'"),
     ({"urgent": None}, "urgent", "is null"),
