@@ -57,7 +57,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 @click.option("--only", metavar="N,N-M", help="Show only these frames; the first is 1.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
 @click.option("--input", "encoding", type=click.Choice(_FORMS), help="The encoding of the input.")
-@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; a last line notes it.")
+@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; a last line reports such bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tree of fields as JSON.")
 @click.option("--html", "as_html", is_flag=True, help="Print a self-contained HTML page.")
 @click.option(
