@@ -19,8 +19,8 @@ class AlterableConfig(Struct, metaclass=data_class):
 
     name: str = field("Name", "string", "0+", default="")
     """The configuration's name, such as `retention.ms`. (string, all versions)"""
-    value: str | None = field("Value", "string", "0+", default="", nullable="0+")
-    """The value, as a string. (string, all versions, nullable)"""
+    value: str | None = field("Value", "string", "0+", default="", nullable="0+", sensitive=True)
+    """The value, as a string. (string, all versions, nullable, sensitive)"""
 
 
 class AlterConfigsResource(Struct, metaclass=data_class):

@@ -17,8 +17,8 @@ class ConfigRecord(Message, metaclass=data_class):
     """The name of the resource; empty for the default of all brokers. (string, all versions)"""
     name: str = field("Name", "string", "0+", default="")
     """The configuration's name, such as `retention.ms`. (string, all versions)"""
-    value: str | None = field("Value", "string", "0+", default="", nullable="0+")
-    """The value as a string, or null to remove it. (string, all versions, nullable)"""
+    value: str | None = field("Value", "string", "0+", default="", nullable="0+", sensitive=True)
+    """The value as a string, or null to remove it. (string, all versions, nullable, sensitive)"""
 
     NAME = "ConfigRecord"
     KIND = "metadata"

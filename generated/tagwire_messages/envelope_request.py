@@ -15,8 +15,8 @@ __all__ = ["EnvelopeRequest"]
 class EnvelopeRequest(Message["RequestHeader"], metaclass=data_class):
     """A broker forwards a client's request to the controller (KIP-590). (request, API key 58, version 0)"""
 
-    request_data: bytes = field("RequestData", "bytes", "0+", default=b"")
-    """The client's request with its header. (bytes, all versions)"""
+    request_data: bytes = field("RequestData", "bytes", "0+", default=b"", sensitive=True)
+    """The client's request with its header. (bytes, all versions, sensitive)"""
     request_principal: bytes | None = field("RequestPrincipal", "bytes", "0+", default=b"", nullable="0+")
     """The client's principal as the principal builder writes it, or null if it can't write one. (bytes, all
     versions, nullable)"""

@@ -15,9 +15,9 @@ __all__ = ["EnvelopeResponse"]
 class EnvelopeResponse(Message["ResponseHeader"], metaclass=data_class):
     """The controller's answer to a forwarded request. (response, API key 58, version 0)"""
 
-    response_data: bytes | None = field("ResponseData", "bytes", "0+", default=None, nullable="0+")
+    response_data: bytes | None = field("ResponseData", "bytes", "0+", default=None, nullable="0+", sensitive=True)
     """The response for the client with its header, or null on errors of the envelope. (bytes, all versions,
-    nullable)"""
+    nullable, sensitive)"""
     error_code: int = field("ErrorCode", "int16", "0+", default=0)
     """0 if the envelope was accepted. Errors of the request inside are in its own response. (int16, all versions)"""
 

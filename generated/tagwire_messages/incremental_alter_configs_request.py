@@ -21,8 +21,8 @@ class AlterableConfig(Struct, metaclass=data_class):
     """The configuration's name, such as `retention.ms`. (string, all versions)"""
     config_operation: int = field("ConfigOperation", "int8", "0+", default=0)
     """0 sets the value, 1 deletes it; 2 adds to a list, 3 removes from a list. (int8, all versions)"""
-    value: str | None = field("Value", "string", "0+", default="", nullable="0+")
-    """The value as a string, or null if it is deleted. (string, all versions, nullable)"""
+    value: str | None = field("Value", "string", "0+", default="", nullable="0+", sensitive=True)
+    """The value as a string, or null if it is deleted. (string, all versions, nullable, sensitive)"""
 
 
 class AlterConfigsResource(Struct, metaclass=data_class):

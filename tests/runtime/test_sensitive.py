@@ -160,14 +160,16 @@ def test_json_for_people() -> None:
 
 
 MARKED = {
-    "SaslAuthenticateRequest": ["auth_bytes"],
-    "SaslAuthenticateResponse": ["auth_bytes"],
+    **{key: ["auth_bytes"] for key in ("SaslAuthenticateRequest", "SaslAuthenticateResponse")},
+    **{key: ["hmac"] for key in ("RenewDelegationTokenRequest", "ExpireDelegationTokenRequest")},
     "CreateDelegationTokenResponse": ["hmac"],
-    "RenewDelegationTokenRequest": ["hmac"],
-    "ExpireDelegationTokenRequest": ["hmac"],
     "DescribeDelegationTokenResponse": ["tokens[].hmac"],
     "AlterUserScramCredentialsRequest": ["upsertions[].salt", "upsertions[].salted_password"],
     "UserScramCredentialRecord": ["salt", "stored_key", "server_key"],
+    **{key: ["resources[].configs[].value"] for key in ("AlterConfigsRequest", "IncrementalAlterConfigsRequest")},
+    "ConfigRecord": ["value"],
+    "EnvelopeRequest": ["request_data"],
+    "EnvelopeResponse": ["response_data"],
 }
 
 

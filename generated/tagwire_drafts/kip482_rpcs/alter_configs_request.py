@@ -19,8 +19,8 @@ class AlterableConfig(Struct, metaclass=data_class):
 
     name: str = field("Name", "string", "2+", default="")
     """The configuration's name, such as `retention.ms`. (string, versions 2+)"""
-    value: str | None = field("Value", "string", "2+", default="", nullable="2+")
-    """The value, as a string. (string, versions 2+, nullable)"""
+    value: str | None = field("Value", "string", "2+", default="", nullable="2+", sensitive=True)
+    """The value, as a string. (string, versions 2+, nullable, sensitive)"""
 
 
 class AlterConfigsResource(Struct, metaclass=data_class):

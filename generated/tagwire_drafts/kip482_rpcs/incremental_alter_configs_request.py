@@ -21,8 +21,8 @@ class AlterableConfig(Struct, metaclass=data_class):
     """The configuration's name, such as `retention.ms`. (string, versions 1+)"""
     config_operation: int = field("ConfigOperation", "int8", "1+", default=0)
     """0 sets the value, 1 deletes it; 2 adds to a list, 3 removes from a list. (int8, versions 1+)"""
-    value: str | None = field("Value", "string", "1+", default="", nullable="1+")
-    """The value as a string, or null if it is deleted. (string, versions 1+, nullable)"""
+    value: str | None = field("Value", "string", "1+", default="", nullable="1+", sensitive=True)
+    """The value as a string, or null if it is deleted. (string, versions 1+, nullable, sensitive)"""
 
 
 class AlterConfigsResource(Struct, metaclass=data_class):

@@ -30,13 +30,13 @@ FetchSnapshot isn't listed, because its bytes may begin or end inside a record.
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
 """Names of the records field in various releases."""
 
+_TOKEN: Final = {"Hmac": "anyone who knows it can log in with the token"}
+_CONFIGURATION: Final = {"Value": "it can be a password, such as the one of a key store"}
 SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
     "SaslAuthenticateRequest": {"AuthBytes": "for PLAIN, it contains the password; for OAUTHBEARER, the token"},
     "SaslAuthenticateResponse": {"AuthBytes": "for SCRAM, it helps to guess the password"},
-    "CreateDelegationTokenResponse": {"Hmac": "anyone who knows it can log in with the token"},
-    "RenewDelegationTokenRequest": {"Hmac": "anyone who knows it can log in with the token"},
-    "ExpireDelegationTokenRequest": {"Hmac": "anyone who knows it can log in with the token"},
-    "DescribeDelegationTokenResponse": {"Hmac": "anyone who knows it can log in with the token"},
+    **dict.fromkeys(("CreateDelegationTokenResponse", "DescribeDelegationTokenResponse"), _TOKEN),
+    **dict.fromkeys(("RenewDelegationTokenRequest", "ExpireDelegationTokenRequest"), _TOKEN),
     "AlterUserScramCredentialsRequest": {
         "Salt": "together with the salted password, it is the credential",
         "SaltedPassword": "anyone who knows it can log in without the password",
@@ -46,6 +46,9 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
         "StoredKey": "it helps to guess the password",
         "ServerKey": "anyone who knows it can impersonate the broker",
     },
+    **dict.fromkeys(("AlterConfigsRequest", "IncrementalAlterConfigsRequest", "ConfigRecord"), _CONFIGURATION),
+    "EnvelopeRequest": {"RequestData": "it can be a request with secrets"},
+    "EnvelopeResponse": {"ResponseData": "it can be a response with secrets"},
 }
 """Fields that contain secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
