@@ -146,8 +146,7 @@ def require_headers(registry: "Registry") -> None:
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
             choices = [getattr(each.type, "choices", ()) for each in click.get_current_context().command.params]
-            has_bare = any("message" in each for each in choices)
-            bare = ", or --frames message for messages without headers" if has_bare else ""
+            bare = ", or --frames message for bare messages" if any("message" in each for each in choices) else ""
             raise click.UsageError(f"{registry.package} defines no {name}; choose another --package{bare}.")
 
 

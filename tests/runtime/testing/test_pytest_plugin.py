@@ -2,12 +2,10 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
 PLUGIN = "tagwire.testing.pytest_plugin"
 ASK = """
 import socket
@@ -51,6 +49,9 @@ def test_raises(mock_peer):
     mock_peer.on(kafka.HeartbeatRequest).reply(lambda request: 1 / 0)
     ask(mock_peer.address)
 
+def test_unequal_messages():
+    assert kafka.HeartbeatRequest(member_id="a") == kafka.HeartbeatRequest(member_id="b", unknown_tags={{3: b"x"}})
+
 def test_no_frame(mock_peer):
     with socket.create_connection(mock_peer.address, timeout=10) as client:
         client.sendall(b"GET /")
@@ -71,7 +72,7 @@ def test_own_messages(mock_peer):
 
 def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "-p", "no:cacheprovider", "test_it.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
@@ -90,14 +91,11 @@ def test_a_test_fails_if_its_peer_had_problems(tmp_path: Path) -> None:
 
 def test_errors_show_lines_of_the_test_alone(tmp_path: Path) -> None:
     done = run(tmp_path, SLIPS)
-    assert "3 failed, 2 passed, 2 errors" in done.stdout
+    assert "4 failed, 2 passed, 2 errors" in done.stdout
+    assert "E         member_id: 'a' != 'b'\nE         unknown_tags: {} != {3: b'x'}\n" in done.stdout
     failures = re.findall(r"^(\S+):\d+: (\w+)$", done.stdout, re.MULTILINE)
-    assert failures == [("test_it.py", "ZeroDivisionError"), *[("test_it.py", "PeerError")] * 3]
-
-
-def test_pytest_finds_the_plugin_where_tagwire_is_installed() -> None:
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
-    assert points == {PLUGIN: PLUGIN}  # `-p` uses the same name, so pytest loads the plugin only once
+    names = ["ZeroDivisionError", "PeerError", "PeerError", "PeerError", "AssertionError"]
+    assert failures == [("test_it.py", name) for name in names]
 
 
 def test_the_plugin_costs_nothing_until_a_fixture_is_used() -> None:

@@ -116,11 +116,10 @@ class FrameListing(Listing):
     def error_of(self, entry: int) -> str:
         """Return the error that `tagwire explain` would show, or "". A response to an unknown request has no error."""
         table, settings = self.table, self.settings
-        key = table.keys[entry]
         frame = self.file.frame(table, entry)
         if frame.error:
             return frame.error
-        if table.kinds[entry] != REQUEST and key == NONE:
+        if table.kinds[entry] != REQUEST and table.keys[entry] == NONE:
             return ""
         message = self._message(entry)
         has_records = message is not None and self._opens_records(message)

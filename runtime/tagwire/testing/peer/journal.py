@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -368,9 +368,9 @@ def differences(
 def _shortened(value: object) -> str:
     if value is MISSING:
         return "nothing"
-    if not isinstance(value, (Struct, dict)):
+    if not isinstance(value, (Struct, Mapping)):
         return shown(value)
-    text = repr(value)
+    text = repr(value if isinstance(value, Struct) else dict(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
