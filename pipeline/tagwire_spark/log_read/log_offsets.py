@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from tagwire.log import Partition, Segment
-from tagwire.log.damage import Damage, is_unfinished, pieces
+from tagwire.log.damage import Damage, damage_at, pieces
 from tagwire.log.errors import LogError, LogPathError, is_file
 from tagwire.log.indexes import TimeIndex
 from tagwire.log.names import log_file
@@ -174,12 +174,10 @@ def _after_damage(scan: Scan, position: int, last: int, *, permissive: bool) -> 
     Unless `permissive`, raises LogError if the bytes can't be an incomplete batch at the log's end. `last` is the last
     offset before the position.
     """
-    damage, *found = islice(pieces(scan, position, last), 2)
-    if not isinstance(damage, Damage) or is_unfinished(scan, damage):
-        return None
-    if not permissive:
+    damage = damage_at(scan, position, last)
+    if damage is not None and not permissive:
         raise damage.error
-    return damage.end if found else None
+    return None if damage is None or scan.ends_at(damage.end) else damage.end
 
 
 def has_offset(scan: Scan, position: int, offset: int) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from tagwire.log import LogError, LogPathError, Partition, Segment
-from tagwire.log.damage import Damage, is_unfinished, pieces
+from tagwire.log.damage import Damage, damage_at
 from tagwire.log.scan import Scan
 from tagwire_spark.errors import loss, rejections, repeated
 from tagwire_spark.files.file_state import FileState
@@ -181,7 +181,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     # Ignore damage here, because a task will report it.
     end = end_of(segments, query.formats, permissive=True)
     assert end is not None
-    if query.partial and not _has_damage_at(end, last, query):
+    if query.partial and _damage_after(end, last, query) is None:
         for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):
             each.end = end.position
     for kind, offset in given.items() if is_compared else ():
@@ -189,13 +189,13 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             raise loss(f"The {kind} offset {offset} is greater than {end.offset}, the log end offset of {name}")
 
 
-def _has_damage_at(end: LogEnd, segment: Segment, query: LogQuery) -> bool:
-    """Return whether the bytes after a log's last batch can't be an incomplete batch."""
+def _damage_after(end: LogEnd, segment: Segment, query: LogQuery) -> Damage | None:
+    """Return the damage after a log's last batch, or None if the bytes may be an incomplete batch, or now a whole one.
+
+    A writer may have completed the last batch in the meantime.
+    """
     with segment.opened() as data:
-        scan = Scan(segment.name, data, query.formats)
-        # If a writer has completed the last batch in the meantime, this is a batch, not damage.
-        piece = next(pieces(scan, end.position, end.offset - 1), None)
-        return isinstance(piece, Damage) and not is_unfinished(scan, piece)
+        return damage_at(Scan(segment.name, data, query.formats), end.position, end.offset - 1)
 
 
 def whole_splits(query: LogQuery, partitions: Iterable[_ToRead], location: Location) -> Iterator[Split]:

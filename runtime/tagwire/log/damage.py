@@ -79,6 +79,15 @@ def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> I
             skip(piece.error)
 
 
+def damage_at(scan: Scan, position: int, last: int) -> Damage | None:
+    """Return the damage at a position; None if there is a whole batch, no data, or what may be an incomplete batch.
+
+    `last` is the last offset before the position.
+    """
+    piece = next(pieces(scan, position, last), None)
+    return piece if isinstance(piece, Damage) and not is_unfinished(scan, piece) else None
+
+
 def is_unfinished(scan: Scan, damage: Damage) -> bool:
     """Return whether damage may be an incomplete batch: invalid bytes with no whole batch after them.
 

@@ -10,6 +10,7 @@ only 4 KiB are read.
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from errno import ENXIO
 from io import FileIO
 from os import SEEK_END
 from pathlib import Path
@@ -78,6 +79,18 @@ class FileBytes:
         """Treat position `end` as the end of the file, unless it is None."""
         if end is not None:
             self._size = min(self._size, end)
+
+    def hole_end(self, position: int) -> int:
+        """Return the end of the hole at `position`, or `position` itself if the file has no hole there.
+
+        A hole is a part that was never written, and consists of zeros. It need not be read.
+        """
+        try:
+            return os.lseek(self._file.fileno(), position, os.SEEK_DATA)
+        except AttributeError:  # this system can't find holes
+            return position
+        except OSError as error:
+            return len(self) if error.errno == ENXIO else position
 
     def status(self) -> os.stat_result:
         return os.fstat(self._file.fileno())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from tagwire.errors import DecodeError, details
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, log_error, reject
-from tagwire.log.file_bytes import Bytes
+from tagwire.log.file_bytes import Bytes, FileBytes
 from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
 from tagwire.records.format import LONGEST
@@ -174,10 +174,9 @@ class Scan:
         A writer may have completed the batch since then. `last` is the last offset before the position, or -1 if it is
         unknown.
         """
-        from tagwire.log.damage import Damage, is_unfinished, pieces
+        from tagwire.log.damage import damage_at
 
-        piece = next(pieces(self, position, last), None)
-        return is_unfinished(self, piece) if isinstance(piece, Damage) else error.rule != "TWL106"
+        return error.rule != "TWL106" and damage_at(self, position, last) is None
 
     def next_batch(self, position: int) -> LogBatch | None:
         """Return the batch at a position, or None if the data ends there. Raises LogError, like `batch`."""
@@ -196,6 +195,8 @@ class Scan:
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
                 return position + len(chunk) - len(rest)
             position += len(chunk)
+            if isinstance(self.data, FileBytes):
+                position = min(self.data.hole_end(position), len(self.data))
         return position
 
     def batch(self, position: int) -> LogBatch:

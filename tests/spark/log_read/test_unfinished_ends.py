@@ -81,5 +81,5 @@ def test_an_unknown_magic_byte_is_damage(tmp_path: Path) -> None:
 
 def test_a_batch_that_is_completed_while_a_read_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     segment(tmp_path / "t-0", 0, batch(0), LAST[:100], bytes(5000))
-    once(monkeypatch, splits, "_has_damage_at", lambda: segment(tmp_path / "t-0", 0, batch(0), LAST, LAST[:50]))
+    once(monkeypatch, splits, "_damage_after", lambda: segment(tmp_path / "t-0", 0, batch(0), LAST, LAST[:50]))
     assert offsets(read_rows(tmp_path, partial="true")) == [*range(5)]
