@@ -171,8 +171,8 @@ class OpenTransactions:
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
         """The first offset of each open transaction, by producer."""
-        self.ended: set[int] = set()
-        """The IDs of producers that have ended a transaction."""
+        self.ended: dict[int, int] = {}
+        """The offset of the last marker of each producer that has ended a transaction."""
 
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
         """Return the transactions that are open after the next segment.
@@ -199,7 +199,7 @@ class OpenTransactions:
         marker = marker_type(batch) if marker is None else marker
         if marker not in (ABORT, COMMIT):
             return None
-        self.ended.add(batch.producer_id)
+        self.ended[batch.producer_id] = batch.base_offset
         first = self.open.pop(batch.producer_id, None)
         if first is None or marker != ABORT:
             return None

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from tagwire.log.errors import LogProblem, Problems, reject
 from tagwire.log.indexes import read_file
@@ -29,6 +29,7 @@ _CONTINUATION: Final = rf"\\(?:\r\n|[\r\n]|\Z)[{_BLANKS}]*"
 _PROPERTY: Final = rf"(?s)((?:[^\\=:{_BLANKS}]|\\.)*)[{_BLANKS}]*[=:][{_BLANKS}]*(.*)"
 _ESCAPE: Final = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
 _BAD_ESCAPE: Final = r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})"
+_TOPIC_ID: Final = r"[A-Za-z0-9_-]{22}"
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -126,6 +127,21 @@ def read_properties(path: Path) -> dict[str, str]:
         elif line:
             _reject(path, match.start(), line, "a Java property, such as name=value or name:value")
     return found
+
+
+def read_topic_id(path: Path) -> UUID | None:
+    """Return the topic id in a `partition.metadata` file, or None if it has none. Raises LogError if it is invalid."""
+    text = read_properties(path).get("topic_id", "")
+    if text and not re.fullmatch(_TOPIC_ID, text):
+        reject(str(path), _RULE, 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
+    return topic_id_of(text) if text else None
+
+
+def topic_id_of(text: str) -> UUID:
+    """Convert a topic id from URL-safe base64."""
+    from base64 import urlsafe_b64decode
+
+    return UUID(bytes=urlsafe_b64decode(f"{text}=="))
 
 
 def _unescaped(text: str) -> str:

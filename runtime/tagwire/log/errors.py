@@ -36,7 +36,7 @@ RULES: Final = {
     "TWL211": "no record up to the offset of a time index entry is later than the timestamp of the entry",
     "TWL212": "the timestamp and the offset of a time index entry are in the segment",
     "TWL221": "an entry of a transaction index is valid for its version",
-    "TWL222": "an entry of a transaction index matches an abort marker of its producer",
+    "TWL222": "an entry of a transaction index matches an aborted transaction of its producer",
     "TWL223": "an aborted transaction with records in the segment is in the transaction index",
     "TWL231": "a producer snapshot is valid for its version, and its checksum matches",
     "TWL241": "a checkpoint or properties file is valid text of its kind",

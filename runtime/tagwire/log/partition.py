@@ -15,14 +15,20 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
+from tagwire.log.checkpoints import (
+    EpochStart,
+    TopicPartition,
+    read_leader_epochs,
+    read_offsets,
+    read_topic_id,
+    topic_id_of,
+)
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.errors import LogError, LogPathError, is_file, reject, unreadable
+from tagwire.log.errors import LogError, LogPathError, is_file, unreadable
 from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
 from tagwire.log.scan import LogBatch, Scan, Skip
 from tagwire.log.segment import Segment
-from tagwire.text_format import shown
 
 T = TypeVar("T")
 _ATTEMPTS: Final = 3
@@ -195,15 +201,9 @@ class Partition:
         Raises LogError for an invalid file.
         """
         path = self.path / "partition.metadata"
-        text = read_properties(path).get("topic_id") if is_file(path) else self._topic_id
-        if not text:
-            return None
-        from base64 import urlsafe_b64decode
-
-        try:
-            return UUID(bytes=urlsafe_b64decode(f"{text}=="))
-        except ValueError:
-            reject(str(path), "TWL241", 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
+        if is_file(path):
+            return read_topic_id(path)
+        return topic_id_of(self._topic_id) if self._topic_id else None
 
     @property
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:

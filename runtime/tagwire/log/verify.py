@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import ABORT, BatchRules, OpenTransactions, Seen
-from tagwire.log.checkpoints import leader_epoch_problems, read_json, read_offsets, read_properties
+from tagwire.log.checkpoints import leader_epoch_problems, read_json, read_offsets, read_properties, read_topic_id
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
@@ -111,8 +111,11 @@ class _IndexRule:
     def end(self) -> None:
         """Check the remaining entries. Called after the last batch."""
 
-    def may_list(self, aborted: AbortedTransaction) -> bool:
-        """Return whether a transaction index lists an aborted transaction, or true for an unreadable index."""
+    def may_list(self, aborted: AbortedTransaction, ended: int) -> bool:
+        """Return whether a transaction index lists an aborted transaction, or true for an unreadable index.
+
+        `ended` is the offset at which the producer's previous transaction ended, or -1.
+        """
         return True
 
 
@@ -218,14 +221,22 @@ class _TimeIndexRule(_AscendingIndexRule):
 
 
 class _TransactionIndexRule(_IndexRule):
-    """Checks TWL222: for each entry of the `.txnindex` file, the segment must contain the producer's abort marker."""
+    """Checks TWL222: for each entry of the `.txnindex` file, the segment must contain the producer's abort marker.
+
+    The entry must begin at the transaction's first record, or before it, because compaction can remove records. But it
+    must not begin before the end of the producer's previous transaction, because readers would skip committed records.
+    """
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path)
         self.entries_left = {(entry.producer_id, entry.last_offset): (at, entry) for at, entry in entries}
 
-    def may_list(self, aborted: AbortedTransaction) -> bool:
-        return (aborted.producer_id, aborted.last_offset) in self.entries_left
+    def may_list(self, aborted: AbortedTransaction, ended: int) -> bool:
+        at, entry = self.entries_left.get((aborted.producer_id, aborted.last_offset), (-1, None))
+        if entry is not None and not ended < entry.first_offset <= aborted.first_offset:
+            what = f"producer {entry.producer_id}, from offset {entry.first_offset}: the aborted transaction begins at"
+            self.problems.add(at, "TWL222", f"{what} offset {aborted.first_offset}")
+        return entry is not None
 
     def see(self, seen: Seen) -> None:
         if seen.marker == ABORT:
@@ -299,8 +310,9 @@ class _Verifier:
             rule.end()
 
     def _follow(self, seen: Seen, indexes: dict[str, _IndexRule]) -> None:
+        ended = self.transactions.ended.get(seen.batch.producer_id, -1)
         aborted = self.transactions.see(seen.batch, seen.records, seen.marker)
-        if aborted and not ("txnindex" in indexes and indexes["txnindex"].may_list(aborted)):
+        if aborted and not ("txnindex" in indexes and indexes["txnindex"].may_list(aborted, ended)):
             what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
             what += "; the transaction index does not list it"
             self.rules.problems.add(seen.batch.position, "TWL223", what)
@@ -345,7 +357,7 @@ def _size(path: Path) -> int:
 
 _FILES: Final[dict[str, Callable[[Path], Any]]] = {
     "leader-epoch-checkpoint": leader_epoch_problems,
-    "partition.metadata": read_properties,
+    "partition.metadata": read_topic_id,
     "quorum-state": read_json,
     "meta.properties": read_properties,
     "log-start-offset-checkpoint": read_offsets,
