@@ -13,20 +13,21 @@ response headers. They number requests, pair responses with requests, split fram
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from tagwire.arguments import check_type
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.frames import negotiation
 from tagwire.frames.error_codes import AnswerError
 from tagwire.frames.frame_headers import check_kind
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
-from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.text_format import shown
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterator
 
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
@@ -103,8 +104,7 @@ class _Side:
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         negotiation.check_registry(registry)
-        if not isinstance(limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"limits: expected a tagwire.Limits, got {shown(limits)}")
+        check_limits(limits)
         self.registry = registry
         self.limits = limits
         self.error: UnusableConnectionError | None = None
@@ -159,9 +159,9 @@ class Connection(_Side):
         versions: Mapping[int, Versions] | None = None,
     ) -> None:
         super().__init__(registry, max_size, limits)
+        check_type("versions", versions, Mapping | None, "a dict from API keys to versions")
         for key, each in (versions or {}).items():
-            if not isinstance(each, Versions):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"versions[{key}]: expected a tagwire.Versions, got {shown(each)}")
+            check_type(f"versions[{key}]", each, Versions, "a tagwire.Versions")
         self.client_id = client_id
         self.versions = dict(versions or {})
         """The versions of each API that the peer supports; empty before the peer announces them."""
@@ -274,6 +274,7 @@ class Connection(_Side):
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
         """Yield the steps that send requests without waiting for each response. The last step has all responses."""
+        check_type("requests", requests, Iterable, "a list of requests")
         sent = []
         for request in requests:
             data = self.send(request, version)
@@ -379,6 +380,8 @@ class ServerConnection(_Side):
         Header fields that the request also has, such as the correlation ID, are copied from it. `header` contains the
         values of all other header fields.
         """
+        check_type("request", request, RequestInfo, "a request from `receive`")
+        check_type("header", header, Mapping | None, "a dict of header fields")
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version
         if fields.keys() == {"correlation_id"}:
@@ -400,6 +403,7 @@ class ServerConnection(_Side):
 
 def pauses(seconds: float) -> Iterator[float]:
     """Yield how many seconds to pause before each retry. The sum is `seconds`. The final 0 means: don't retry again."""
+    check_type("retry", seconds, int | float, "a number of seconds")
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

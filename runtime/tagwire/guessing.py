@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.frames.negotiation import check_registry
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import COMPACT, INT32, Layout, StructLayout, primitive
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -128,6 +129,8 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
     nothing decodes completely, the best partial decodings are listed. Raises ValueError for a kind that is not in
     `KINDS`.
     """
+    check_registry(registry)
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
     work = _Work(registry, as_bytes(data), limits)

@@ -98,6 +98,8 @@ class FrozenData:
     def replace(self: P, **changes: Any) -> P:
         return type(self)(**dict(self.given()) | changes)
 
+    __replace__ = replace
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given())})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tagwire.arguments import check_type
 from tagwire.errors import TagwireError
 from tagwire.lazy import FrozenData
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from typing import ClassVar, Final
 
 
-__all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
+__all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError", "check_limits"]
 
 
 class LimitsError(TagwireError, ValueError):
@@ -87,3 +88,8 @@ class Limits(FrozenData):
 
 
 DEFAULT_LIMITS: Final = Limits()
+
+
+def check_limits(limits: object) -> None:
+    """Raise TypeError unless `limits` is a Limits, for example because it is a dict instead."""
+    check_type("limits", limits, Limits, "a tagwire.Limits")

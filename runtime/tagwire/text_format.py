@@ -52,6 +52,8 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__} of {len(value)}" if value else empty
     if isinstance(value, UUID):
         return str(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
@@ -61,11 +63,6 @@ def got(value: object) -> str:
     text = shown(value)
     has_type = isinstance(value, bool) or text.startswith("an ")
     return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text
-
-
-def not_a_message_class(value: object) -> str:
-    """Describe a value that must be a message class, but is a name or a message, for example."""
-    return f"expected a message class, such as MetadataRequest, got {shown(value)}"
 
 
 def _shown_bytes(view: memoryview) -> str:

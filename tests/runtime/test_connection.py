@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import tagwire_messages as messages
 from tagwire.connection import Answer, Connection, RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError
-from tagwire.testing.peer import MockPeer
 from tagwire.versions import Versions
 from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.produce_request import TopicProduceData
@@ -110,18 +109,6 @@ def test_peer_without_api_versions() -> None:
 
 def duplicate(client: Connection, server: ServerConnection) -> bytes:
     return answers(server, server.receive(client.send(METADATA))) * 2
-
-
-@pytest.mark.parametrize(("make", "options", "text"), [
-    (MockPeer, {"registry": messages}, "expected the registry of a .* package, got <module.*; pass its attribute"),
-    (Connection, {"registry": messages}, "expected the registry of a .* package, got <module.*; pass its attribute"),
-    (Connection, {"limits": 5}, "limits: expected a tagwire.Limits, got 5"),
-    (ServerConnection, {"max_size": "1"}, "max_size: expected a number of bytes, got '1'"),
-    (Connection, {"versions": {3: (0, 1)}}, r"versions\[3\]: expected a tagwire.Versions, got a tuple of 2"),
-])  # fmt: skip
-def test_options_of_the_wrong_type_are_rejected(make: Any, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(TypeError, match=text):
-        make(**{"registry": REGISTRY} | options)
 
 
 BAD: dict[str, Callable[[Connection, ServerConnection], bytes]] = {

@@ -1,10 +1,9 @@
 import copy
 import pickle
-from typing import Any
 
 import pytest
 
-import tagwire.testing
+import tagwire
 from tagwire.errors import MissingExtraError
 from tagwire.message import RUNTIME_LEVEL, RuntimeLevelError, require_level
 
@@ -15,29 +14,6 @@ def test_all_errors_are_tagwire_errors(name: str) -> None:
     assert issubclass(getattr(tagwire, name), base)
 
 
-@pytest.mark.parametrize("function", [tagwire.negotiate, tagwire.select, tagwire.testing.messages])
-def test_a_name_is_not_a_message_class(function: Any) -> None:
-    with pytest.raises(TypeError, match="expected a message class, such as MetadataRequest, got 'MetadataRequest'"):
-        function("MetadataRequest", 0)
-
-
-def test_decode_errors_say_where_and_which_facts_disagree() -> None:
-    error = tagwire.DecodeError(
-        message_name="PollRequest", version=2, path="topics[3].name", offset=17, found="null", expected="a value"
-    )
-    assert str(error) == "PollRequest v2: topics[3].name at byte 17: found null, expected a value"
-    bare = tagwire.DecodeError(message_name="frame", version=None, path="", offset=4, found="a", expected="b")
-    assert str(bare) == "frame: byte 4: found a, expected b"
-
-
-def test_encode_errors_hold_the_path() -> None:
-    error = tagwire.EncodeError("is None", message_name="PollRequest", version=2, path="topics[0].name")
-    assert str(error) == "PollRequest v2: topics[0].name: is None"
-    assert (error.path, error.reason, error.version) == ("topics[0].name", "is None", 2)
-    bare = tagwire.EncodeError("is no request", message_name="SeatKey", version=None, path="")
-    assert str(bare) == "SeatKey: is no request"
-
-
 def test_unsupported_versions_name_the_supported_ones() -> None:
     error = tagwire.UnsupportedVersionError("PollRequest", 99, tagwire.Versions(0, 3))
     assert str(error) == "PollRequest has no version 99; supported versions are 0-3"
@@ -45,12 +21,6 @@ def test_unsupported_versions_name_the_supported_ones() -> None:
     assert "16-bit integer as the version, got a larger one" in str(
         tagwire.UnsupportedVersionError("A", 1 << 19999, "0")
     )
-
-
-def test_spec_errors_hold_all_problems() -> None:
-    error = tagwire.SpecError("two", file="a.json", line=3, column=5, rule="TW101", problems=["one", "two"])
-    expected = ("a.json", 3, 5, "TW101", ("one", "two"))
-    assert (error.file, error.line, error.column, error.rule, error.problems) == expected
 
 
 def test_old_runtime_rejects_new_packages() -> None:

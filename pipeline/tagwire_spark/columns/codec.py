@@ -3,7 +3,7 @@
 A `Decoding` is plain data, so Spark can send it to workers. Each worker imports the message classes named in it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from tagwire import arrow
-from tagwire.errors import TagwireError
+from tagwire.arrow.shape import field_paths
+from tagwire.errors import SchemaError, TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.message import Message, Struct
@@ -266,7 +267,7 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
         package,
         version,
         _versions(message_class(name, package), version, read),
-        None if fields is None else _paths(fields),
+        _paths(fields),
         read.choice("mode", MODES) == "PERMISSIVE",
         read.flag("strict", True),
         read.choice("unknown.tagged.fields", ("drop", "binary")) == "binary",
@@ -291,13 +292,11 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
     return message.NAME, message.__module__.rpartition(".")[0]
 
 
-def _paths(fields: Any) -> tuple[str, ...]:
-    if isinstance(fields, str):
-        raise invalid(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}].")
-    paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
-    if not all(isinstance(path, str) for path in paths):
-        raise invalid(f"fields: expected a list of paths, such as ['topics.name'], got {fields!r}.")
-    return paths
+def _paths(fields: Any) -> tuple[str, ...] | None:
+    try:
+        return field_paths(fields)
+    except SchemaError as error:
+        raise invalid(f"{error}.") from None
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:

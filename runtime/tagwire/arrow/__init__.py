@@ -12,21 +12,21 @@ cached by message and options.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tagwire.arguments import check_type
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.shape import Column, ColumnSelection, message_column, with_error
-from tagwire.limits import DEFAULT_LIMITS
+from tagwire.arrow.shape import Column, ColumnSelection, field_paths, message_column, with_error
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
+from tagwire.message.base import check_message_class
 from tagwire.message.engines import engine
 from tagwire.message.field_table import layout_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tagwire.layout import Layout
-    from tagwire.limits import Limits
     from tagwire.message.base import Message
 
 __all__ = ["ArrowSchema", "ColumnError", "decode_column", "encode_column", "schema"]
@@ -46,7 +46,7 @@ class ColumnOptions(NamedTuple):
     message: type[Message]
     versions: tuple[int, ...]
     errors: str
-    paths: tuple[str, ...] | str | None = None
+    paths: tuple[str, ...] | None = None
     unknown_tags: bool = True
     wide_unsigned: bool = False
 
@@ -87,7 +87,8 @@ def schema(
     not have, and SchemaError for a path in `fields` that does not exist in the message.
     """
     versions: Any = version if hasattr(version, "__iter__") and not isinstance(version, str) else (version,)
-    return schema_of(ColumnOptions(message, tuple(versions), errors, _paths(fields), unknown_tags, wide_unsigned))
+    check_message_class(message)
+    return schema_of(ColumnOptions(message, tuple(versions), errors, field_paths(fields), unknown_tags, wide_unsigned))
 
 
 def decode_column(
@@ -123,8 +124,9 @@ def decode_column(
     array of another type, for a damaged array, and for more than 2^31 - 1 elements
     or bytes in a column.
     """
+    check_limits(limits)
     chosen, rows = _version(message, version, versions)
-    options = ColumnOptions(message, chosen, errors, _paths(fields), unknown_tags, wide_unsigned)
+    options = ColumnOptions(message, chosen, errors, field_paths(fields), unknown_tags, wide_unsigned)
     return decoder_of(options).decode(data, rows, errors, bool(strict), limits)
 
 
@@ -154,6 +156,7 @@ def encode_column(
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
     """Return the possible versions and an Arrow array of each row's version (None if all have the same version)."""
+    check_message_class(message)
     if version is None:
         raise ColumnError("version: expected an int, or an Arrow array with the version of each row, got None")
     if isinstance(version, int):
@@ -163,11 +166,8 @@ def _version(message: type[Message], version: Any, versions: Iterable[int] | Non
                 "`versions`"
             )
         return (version,), None
+    check_type("versions", versions, Iterable | None, "a list of versions")
     return tuple(message.VERSIONS if versions is None else versions), version
-
-
-def _paths(fields: Iterable[str] | None) -> tuple[str, ...] | str | None:
-    return fields if fields is None or isinstance(fields, str) else tuple(fields)
 
 
 def schema_of(options: ColumnOptions) -> ArrowSchema:

@@ -135,12 +135,22 @@ def with_error(value: Column) -> Column:
     return Column("", "+s", children=(value, ERROR))
 
 
+def field_paths(fields: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the argument `fields` as a tuple. Raises SchemaError if it is not a list of paths."""
+    if fields is None:
+        return None
+    if isinstance(fields, str):
+        raise SchemaError(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}]")
+    paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
+    if not all(isinstance(path, str) for path in paths):
+        raise SchemaError(f"fields: expected a list of paths, such as ['topics.name'], got {fields!r:.100}")
+    return paths
+
+
 class ColumnSelection:
     """The fields to convert: all fields, or only those at the given dotted paths."""
 
     def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
-        if isinstance(paths, str):
-            raise SchemaError(f"fields: expected a list of paths, got the string {paths!r}; write [{paths!r}]")
         self.paths = None if paths is None else [path.split(".") for path in paths]
         self.unknown_tags = unknown_tags
         self.wide_unsigned = wide_unsigned

@@ -13,10 +13,11 @@ from tagwire.errors import DecodeError, UnsupportedVersionError, details
 from tagwire.explain.nodes import Node
 from tagwire.explain.spans import SpanRecorder, Spans, kinds_of
 from tagwire.frames.frame_headers import unreadable
+from tagwire.frames.negotiation import check_registry
 from tagwire.interpreter.error_positions import read_on
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Layout, StructLayout
-from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.message.field_table import layout_of
 from tagwire.wire.buffers import as_bytes
 
@@ -124,6 +125,7 @@ def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limit
 
     As in `trace`, invalid bytes don't raise an exception; the error is stored in `Trace.error`.
     """
+    check_registry(registry)
     session = _Session(as_bytes(data), strict, limits, frame="request")
     try:
         body, version = registry.request_class(session.data)
@@ -157,6 +159,7 @@ def trace_response(
     A fallback response (`Message.FALLBACK`), from a peer that does not support the requested version, is traced in its
     own version. If the package does not have the requested version, the trace contains an error.
     """
+    check_registry(registry)
     buf = as_bytes(data)
     body = registry.response(api_key)
     if not isinstance(version, int):
@@ -191,6 +194,7 @@ class _Session:
     """Traces a message, or the header and body of a frame, as one tree. Stops at the first error."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
+        check_limits(limits)
         self.data = data
         self.strict = strict
         self.limits = limits

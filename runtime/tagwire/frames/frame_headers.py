@@ -123,8 +123,7 @@ def check_kind(message: Any, version: int | None, kind: str) -> None:
     if found is None or isinstance(message, type):
         from tagwire.text_format import shown
 
-        got = f"the class {message.__name__}" if isinstance(message, type) else shown(message)
-        raise EncodeError(f"expected a {kind}, got {got}", message_name=kind, version=version, path="")
+        raise EncodeError(f"expected a {kind}, got {shown(message)}", message_name=kind, version=version, path="")
     if found != kind:
         from tagwire.text_format import a_kind
 
@@ -147,9 +146,10 @@ def completed_header(message: Message, version: int, cls: type[Message], header:
     for an ID.
     """
     from tagwire.layout import fresh
+    from tagwire.text_format import shown
 
     if not isinstance(header, cls):
-        raise rejection(message, version, f"header: expected a {cls.NAME}, got a {type(header).__name__}")
+        raise rejection(message, version, f"header: expected a {cls.NAME}, got {shown(header)}")
     defaults = fresh(type(header))
     changes = {name: value for name, value in ids.items() if value is not None}
     for name, value in changes.items():

@@ -45,9 +45,8 @@ class _FrameSelection:
         self.message = message
         self.paths = paths
         self._is_header = [isinstance(path, str) and path.startswith(_HEADER) for path in paths]
-        in_header = tuple([path.removeprefix(_HEADER) for path in paths if path.startswith(_HEADER)])
-        in_body = tuple([path for path, is_header in zip(paths, self._is_header, strict=True) if not is_header])
-        self._header = Selection(header, in_header, whole=True)
+        in_header, in_body = self._parted(paths)
+        self._header = Selection(header, tuple([path.removeprefix(_HEADER) for path in in_header]), whole=True)
         self._body = Selection(message, in_body, whole=bool(in_header))
 
     @property
@@ -62,6 +61,9 @@ class _FrameSelection:
         """
         header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         return self._merged(header_row, self._body.holder_versions(version))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.registry, self.message, self.paths)
 
     def __repr__(self) -> str:
         return f"<selection of {', '.join(self.paths)} in frames of {self.message.NAME}>"

@@ -43,7 +43,12 @@ HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
 
 def kafka_messages() -> Registry:
     """Return the registry of Kafka's messages. Raises ImportError if they are not installed."""
-    registry: Registry = import_module(KAFKA_MESSAGES).registry
+    return registry_of(KAFKA_MESSAGES)
+
+
+def registry_of(package: str) -> Registry:
+    """Return the registry of a generated package. Raises ImportError if the package is not installed."""
+    registry: Registry = import_module(package).registry
     return registry
 
 

@@ -7,8 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire import __version__
-from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.arguments import check_type
+from tagwire.errors import EncodeError, UnsupportedVersionError, VersionsError
 from tagwire.layout.types import nested_struct
+from tagwire.message.base import check_message_class
+from tagwire.text_format import shown
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
@@ -60,14 +63,12 @@ class LossyVersionsError(NoCommonVersionError):
 def negotiate(message: type[Message] | Message, peer: Any) -> int:
     """Return the highest stable version that both sides have and that can represent the whole message.
 
-    If `message` is a class, only the version ranges matter. `peer` is an ApiVersionsResponse, or {api_key: (lowest,
-    highest)}. Raises NoCommonVersionError (an UnsupportedVersionError), or its subclass LossyVersionsError.
+    If `message` is a class, only the version ranges matter. `peer` is an ApiVersionsResponse, or a dict from API keys
+    to (lowest, highest) or `Versions`. Raises NoCommonVersionError (an UnsupportedVersionError), or its subclass
+    LossyVersionsError.
     """
-    cls = message if isinstance(message, type) else type(message)
-    if not hasattr(cls, "API_KEY"):
-        from tagwire.text_format import not_a_message_class
-
-        raise TypeError(not_a_message_class(message))
+    cls: Any = type(message) if hasattr(type(message), "VERSIONS") else message
+    check_message_class(cls)
     return best_version(message, _range_of(cls.API_KEY, peer))
 
 
@@ -106,12 +107,15 @@ def _rejects(struct: StructLayout) -> bool:
 
 def _range_of(api_key: int | None, peer: Any) -> Versions:
     if isinstance(peer, Mapping):
-        lowest, highest = peer.get(api_key, (0, -1))
-        return _versions(lowest, highest)
-    for api in peer.api_keys:
-        if api.api_key == api_key:
-            return _versions(api.min_version, api.max_version)
-    return NONE
+        found = peer.get(api_key, NONE)
+        if isinstance(found, Versions):
+            return found
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise VersionsError(f"peer[{api_key}]: expected a pair such as (0, 4), or a Versions, got {shown(found)}")
+        return _versions(*found)
+    if not hasattr(peer, "api_keys"):
+        check_type("peer", peer, Mapping, "an ApiVersionsResponse, or a dict from API keys to versions")
+    return next((_versions(api.min_version, api.max_version) for api in peer.api_keys if api.api_key == api_key), NONE)
 
 
 def _versions(lowest: int, highest: int) -> Versions:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import begins_with
+from tagwire.frames.negotiation import check_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -29,6 +30,7 @@ class Pairing(Generic[T]):
     """Keeps requests until their responses arrive. Callers may use any object to represent a request."""
 
     def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
+        check_registry(registry)
         self.has_ids = has_leading_ids(registry)
         self._silent = dict(_silent_requests(registry))
         self._limit = limit

@@ -13,12 +13,14 @@ Sources: Kafka's coordinator record serializers and KIP-631.
 
 from __future__ import annotations
 
+from tagwire.arguments import check_type
 from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import Frame, read_rest, rejection, unreadable
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import encode
 from tagwire.layout import Fixed, Item, Layout, StructLayout, Varint
 from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.base import Message, check_message_class
 from tagwire.wire.buffers import as_bytes, held
 from tagwire.wire.types import WIRE_TYPES
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from tagwire.frames.frame_headers import DecodeOptions
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Message
 
 COORDINATOR_LOGS: Final = ("group", "transaction", "share")
 METADATA_LOGS: Final = ("cluster", "remote-log")
@@ -52,6 +53,7 @@ _METADATA = _frame("metadata record", *(Item(name, _UVARINT) for name in ("frame
 
 def encode_record(message: Message, version: int) -> bytes:
     """Encode a message as a record of its log. Raises EncodeError for a message that is invalid or not a record."""
+    check_type("message", message, Message, "a message")
     body = message.encode(version)
     if message.KIND == "coordinator-key":
         return encode(_KEY, {"record_type": message.API_KEY}) + body
@@ -66,12 +68,14 @@ def encode_record(message: Message, version: int) -> bytes:
 
 def encode_prefixed(message: Message, version: int) -> bytes:
     """Encode a message, preceded by its version as an int16. Raises EncodeError for an invalid value."""
+    check_type("message", message, Message, "a message")
     body = message.encode(version)  # raises the error for an unknown version
     return encode(_VALUE, {"version": version}) + body
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
     """Decode a message that is preceded by its version (see `Registry.decode_prefixed`). `Frame.header` is None."""
+    check_message_class(cls)
     data, prefix, start = _opened(_VALUE, data, options)
     version = prefix["version"]
     if version > cls.VERSIONS.highest and not options.get("strict", True):

@@ -54,6 +54,11 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     _header_names_request = False
     """True once `request_class` has checked that request headers begin with API key and version."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        from tagwire.frames.known_packages import registry_of
+
+        return registry_of, (self.package,)
+
     def __repr__(self) -> str:
         return f"<registry of {self.package}: {len(self)} messages>"
 
@@ -175,24 +180,24 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         ) -> Frame[M, RequestH]: ...
         @overload
         def decode_request(
-            self, data: Any, message: None = None, **options: Unpack[DecodeOptions]
+            self, data: Any, message: str | int | None = None, **options: Unpack[DecodeOptions]
         ) -> Frame[Any, RequestH]: ...
 
     @first_use(engine_methods)
     def decode_request(
-        self, data: Any, message: type[Message] | None = None, **options: Unpack[DecodeOptions]
+        self, data: Any, message: type[Message] | str | int | None = None, **options: Unpack[DecodeOptions]
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
-        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError for
-        invalid bytes, with an offset from the start of the frame. Raises UnsupportedVersionError for an unknown
-        version; `decode_header` can then still read the header.
+        `message` is the expected class, which tells type checkers the type of the result, or its name or API key.
+        Raises DecodeError for invalid bytes, with an offset from the start of the frame. Raises UnsupportedVersionError
+        for an unknown version; `decode_header` can then still read the header.
         """
         data = held(data) if options.get("views") else as_bytes(data)
         cls, version = self.request_class(data)
         header, start = self.request_header.decode_from(data, cls.header_version(version), **options)
-        if message is not None and cls is not message:
-            found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
+        if message is not None and cls is not (required := self._of_kind(message, "request")):
+            found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, required))
             raise unreadable("RequestHeader", None, "request_api_key", 0, found, expected)
         request = read_rest(cls, data, version, start, **options)
         self._plan_frames(self._request_readers, int.from_bytes(data[:4]), cls, version, header)

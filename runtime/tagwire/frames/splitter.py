@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, Final
 
+from tagwire.arguments import check_type
 from tagwire.errors import DecodeError, LimitError
-from tagwire.text_format import count, shown
+from tagwire.text_format import count
 from tagwire.wire.buffers import view_of
 
 DEFAULT_MAX_SIZE: Final = 104_857_600
@@ -29,8 +30,7 @@ class FrameSplitter:
     __slots__ = ("_buffer", "_missing", "_started", "max_size", "offset")
 
     def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
-        if not isinstance(max_size, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"max_size: expected a number of bytes, got {shown(max_size)}")
+        check_type("max_size", max_size, int, "a number of bytes")
         self._buffer = bytearray()
         self._started: BytesIO | None = None
         """The first part of a frame, without its size; the next part is in `_buffer`."""

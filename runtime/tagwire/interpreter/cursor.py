@@ -27,7 +27,7 @@ from tagwire.layout import (
     StructLayout,
     Type,
 )
-from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.text_format import byte_count
 from tagwire.wire.varint import UVARINT_MAX, from_zigzag
 
@@ -89,6 +89,7 @@ class LayoutCursor:
         limits: Limits = DEFAULT_LIMITS,
         recorder: Recorder | None = None,
     ) -> None:
+        check_limits(limits)
         self.layout = layout
         self.buf = buf
         self.raw = buf if raw is None else raw

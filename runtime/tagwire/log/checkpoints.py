@@ -130,7 +130,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def read_topic_id(path: Path) -> UUID | None:
-    """Return the topic id in a `partition.metadata` file, or None if it has none. Raises LogError if it is invalid."""
+    """Return the topic ID in a `partition.metadata` file, or None if it has none. Raises LogError if it is invalid."""
     text = read_properties(path).get("topic_id", "")
     if text and not re.fullmatch(_TOPIC_ID, text):
         reject(str(path), _RULE, 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
@@ -138,7 +138,7 @@ def read_topic_id(path: Path) -> UUID | None:
 
 
 def topic_id_of(text: str) -> UUID:
-    """Convert a topic id from URL-safe base64."""
+    """Convert a topic ID from URL-safe base64."""
     from base64 import urlsafe_b64decode
 
     return UUID(bytes=urlsafe_b64decode(f"{text}=="))

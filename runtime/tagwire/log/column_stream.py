@@ -15,7 +15,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import check_order
 from tagwire.log.column_table import Payload, batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.directory import log_at
+from tagwire.log.directory import check_arguments, log_at
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
@@ -71,7 +71,10 @@ def columns(
     Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`, before reading
     begins.
     """
+    check_arguments(start_offset, limits)
     formats = format_set(format, only=only, strict=strict)
+    if message is None and (version is not None or fields is not None):
+        raise ColumnError("`version` and `fields` describe the messages in the records; pass their class as `message`")
     payload = None if message is None else Payload(message, version, fields, errors, limits)
     options = ReadOptions(
         *(start_offset, formats, level == "batch", errors, limits, partial, from_log_start), verified=partial

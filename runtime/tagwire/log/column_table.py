@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from tagwire.arguments import check_type
 from tagwire.arrow import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.shape import Column, ColumnSelection, message_column
+from tagwire.arrow.shape import Column, ColumnSelection, field_paths, message_column
 from tagwire.frames.record_frames import FRAME_VERSION, KEY_VERSION
 from tagwire.layout import Nested
 from tagwire.limits import Limits
@@ -185,6 +186,7 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
         raise ColumnError(f"level: expected 'record' or 'batch', got {level!r}")
     if isinstance(names, str):
         raise ColumnError(f"columns: expected a list of names, got the string {names!r}; write [{names!r}]")
+    check_type("columns", names, Iterable | None, "a list of names")
     there = {column.name: column for column in _columns(level, formats)}
     requested = list(there if names is None else names)
     for name in requested:
@@ -272,8 +274,7 @@ class Payload:
         self.errors = "null" if errors == "skip" else "raise"
         self.limits = limits
         versions = tuple(message.VERSIONS) if version is None else (version,)
-        paths = fields if fields is None or isinstance(fields, str) else tuple(fields)
-        self.options = ColumnOptions(message, versions, self.errors, paths)
+        self.options = ColumnOptions(message, versions, self.errors, field_paths(fields))
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.options).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:

@@ -3,8 +3,10 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import SupportsIndex
 
-from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.arguments import check_type
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.log.checkpoints import TopicPartition, read_offsets, read_properties
 from tagwire.log.errors import LogPathError, is_file, is_folder, unreadable
 from tagwire.log.names import log_file, partition_name
@@ -131,6 +133,13 @@ class LogDirectory:
         return f"<log directory {self.path}>"
 
 
+def check_arguments(start_offset: object, limits: object, skip: object = None) -> None:
+    """Raise TypeError for an argument of the wrong type, for example if the format is passed as `start_offset`."""
+    check_type("start_offset", start_offset, SupportsIndex | None, "an offset")
+    check_limits(limits)
+    check_type("skip", skip, Callable | None, "a function of a LogError")
+
+
 def read(
     path: str | Path,
     start_offset: int | None = None,
@@ -154,6 +163,7 @@ def read(
     Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
     LogError at the first invalid batch.
     """
+    check_arguments(start_offset, limits, skip)
     formats = format_set(format, only=only, strict=strict)
     found = log_at(Path(path))
     if isinstance(found, Segment):

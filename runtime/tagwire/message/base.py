@@ -268,6 +268,14 @@ class Message(Struct, Generic[H]):
         return for_version(self, version)
 
 
+def check_message_class(message: object) -> None:
+    """Raise TypeError unless `message` is a message class, for example because it is the name of a message."""
+    if not isinstance(message, type) or not hasattr(message, "VERSIONS"):
+        from tagwire.text_format import shown
+
+        raise TypeError(f"expected a message class, such as MetadataRequest, got {shown(message)}")
+
+
 def decoded(message: type[M], version: int, data: bytes) -> M:
     """Recreate a pickled message from its encoded bytes, which both engines can decode."""
     return message.decode(data, version)

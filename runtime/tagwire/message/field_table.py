@@ -30,6 +30,7 @@ from tagwire.layout import (
     primitive,
 )
 from tagwire.lazy import FrozenData
+from tagwire.message.base import check_message_class
 from tagwire.message.declarations import field_about
 from tagwire.versions import NONE, StructVersions, Versions
 from tagwire.wire.types import WIRE_TYPES, wire_type
@@ -201,11 +202,9 @@ def layout_of(message: type[Message], version: int) -> Layout:
 
     Raises UnsupportedVersionError for a version that is not an int, or that the message does not have.
     """
-    known: dict[int, Layout] | None = getattr(message, "_layouts", None)
-    if known is None:
-        from tagwire.text_format import not_a_message_class
-
-        raise TypeError(not_a_message_class(message))
+    if not hasattr(message, "_layouts"):
+        check_message_class(message)
+    known = message._layouts  # pyright: ignore[reportPrivateUsage]
     layout = known.get(version) if isinstance(version, int) else None  # 9.0 equals the key 9
     if layout is None:
         if version not in message.VERSIONS:

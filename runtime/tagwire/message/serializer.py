@@ -8,7 +8,7 @@ position of an error. Two rare cases always use the interpreter: lenient reading
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
-from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.message.field_table import layout_of
 from tagwire.wire.buffers import ByteCount, as_bytes, bytes_and_view
 from tagwire.wire.scalars import UnreadableBytes, UnwritableValue
@@ -92,25 +92,20 @@ class Serializer(Generic[M]):
         With `strict=False`, accepts what Kafka's own reader accepts, including bytes after the message. Raises
         DecodeError, or LimitError if `data` exceeds `limits`.
         """
-        buf, raw = _taken(data, views)
-        if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
-            try:
-                message, end = cls.read(buf, raw, 0)
-                # Generated code does not check whether a string is complete, so `end` can lie beyond the end of `buf`.
-                if end == len(buf):
-                    return message  # type: ignore[no-any-return]
-                del message  # free the message's memory before the interpreter decodes the bytes again
-            except READ_ERRORS:
-                pass
-        message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
-        return message  # type: ignore[no-any-return]
+        return cls._decoded(data, 0, True, strict, views, limits)[0]
 
     @classmethod
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
         """Decode the message at `offset`, as `decode` does. Return the message and the offset after it."""
+        return cls._decoded(data, offset, False, strict, views, limits)
+
+    @classmethod
+    def _decoded(cls, data: Any, offset: int, whole: bool, strict: bool, views: bool, limits: Limits) -> tuple[M, int]:
         buf, raw = _taken(data, views)
+        if limits is not DEFAULT_LIMITS:
+            check_limits(limits)
         if (
             strict
             and 0 <= offset <= len(buf)
@@ -118,17 +113,12 @@ class Serializer(Generic[M]):
         ):
             try:
                 message, end = cls.read(buf, raw, offset)
-                if end <= len(buf):
+                # Generated code does not check whether a string is complete, so `end` can lie beyond the end of `buf`.
+                if end == len(buf) or (end < len(buf) and not whole):
                     return message, end
-                del message
+                del message  # free the message's memory before the interpreter decodes the bytes again
             except READ_ERRORS:
                 pass
-        return cls._by_layout(buf, raw, offset, False, strict, limits)
-
-    @classmethod
-    def _by_layout(
-        cls, buf: bytes, raw: Any, offset: int, whole: bool, strict: bool, limits: Limits
-    ) -> tuple[Any, int]:
         from tagwire.interpreter.reader import decode
 
         return decode(cls.layout(), buf, raw=raw, offset=offset, whole=whole, strict=strict, limits=limits)

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from tagwire.arguments import check_type
 from tagwire.errors import EncodeError
 from tagwire.layout import Layout
 from tagwire.message.binding import engine_methods, first_use
@@ -171,6 +172,7 @@ class BatchBuilder:
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":
         """Add existing records, with their own offsets and timestamps."""
+        check_type("records", records, Iterable, "a list of records")
         self.records.extend(records)
         return self
 

@@ -136,7 +136,7 @@ def batch_attributes(builder: "BatchBuilder") -> int:
 def codec_of(builder: "BatchBuilder") -> str:
     """Return the spec's name for the codec. Raises EncodeError if the format does not have the codec."""
     names = {codec.partition("-")[0]: codec for codec in reversed(builder.format.codecs)}
-    if builder.compression not in names:
+    if builder.compression not in [*names]:
         known = ", ".join(codec.partition("-")[0] for codec in builder.format.codecs)
         builder.fail("compression", f"expected one of {known}, got {shown(builder.compression)}")
     return names[builder.compression]

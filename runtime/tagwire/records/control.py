@@ -10,6 +10,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire.arguments import check_type
 from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import unreadable
 from tagwire.frames.known_packages import kafka_messages
@@ -66,6 +67,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
     with a newer version is read as the highest known version. Raises DecodeError if the key isn't a marker's key,
     or if the value is invalid.
     """
+    check_type("record", record, Record, "a record of a control batch")
     key = record.key
     if key is None or len(key) < 4:
         found = "null" if key is None else count(len(key), "byte")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
+from tagwire.arguments import check_type
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import key_of
 from tagwire.layout import Fixed, Layout, Sized, Varint
@@ -19,6 +20,7 @@ from tagwire.records.format import Format, without_named
 from tagwire.records.format_set import format_of
 from tagwire.records.record import Header, Record
 from tagwire.text_format import shown
+from tagwire.wire.compression import CODEC_NAMES
 from tagwire.wire.types import WireType
 
 _NO_FIELD: Final = "that format has no field for it"
@@ -55,6 +57,7 @@ def convert(
     `compression` is the codec of the new batch; by default, the codec does not change. With `on_loss="error"`, the
     first loss raises an EncodeError. Raises FormatError for an unknown format, and DecodeError for invalid records.
     """
+    check_type("batch", batch, RecordBatch, "a batch from `read_batches` or `build`")
     check_on_loss(on_loss)
     target = format_of(to)
     losses: list[RecordLoss] = []
@@ -187,6 +190,9 @@ class _Conversion:
         name = self.codec
         if name in (codec.partition("-")[0] for codec in self.target.codecs):
             return name
+        if name not in CODEC_NAMES:
+            expected = f"expected one of {', '.join(CODEC_NAMES)}, got {shown(name)}"
+            raise EncodeError(expected, message_name=self.target.name, version=None, path="compression")
         self.lose("compression", name, "that format does not have the codec; the records are not compressed")
         return "none"
 

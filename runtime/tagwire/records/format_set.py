@@ -260,7 +260,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
 
 def register(source: "type[RecordFormat] | Layout") -> Format:
     """Register a format of your own under its name. Raises FormatError if the name is already taken."""
-    format = Format(source)
+    format = format_of(source)
     if format.name in RECORD_FORMATS or _formats.get(format.name, format).layout != format.layout:
         raise FormatError(f"a record format named {format.name} already exists; choose another name")
     return _formats.setdefault(format.name, format)

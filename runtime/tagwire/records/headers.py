@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from tagwire.arguments import check_type
 from tagwire.errors import EncodeError
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode
@@ -37,6 +38,7 @@ class Headers:
 
         Raises FormatError unless `encoding` is a format with string keys.
         """
+        check_type("data", data, bytes | bytearray | memoryview, "bytes (call Headers.of to pass keys and values)")
         _layout_of(format_of(encoding))
         self._encoding = encoding
         self._data: bytes | None = bytes(data) if data else None

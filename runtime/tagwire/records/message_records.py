@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tagwire.arguments import check_type
 from tagwire.errors import TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.base import Message
 from tagwire.records.conversion import RecordLoss, check_on_loss, convert, left_out
 from tagwire.records.format import Format
 from tagwire.records.format_set import RELEASED, FormatSet, format_of
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from tagwire.layout import Layout
-    from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.struct_class import Struct
@@ -87,6 +88,7 @@ def decode_records(
     last batch is left out. Raises TagwireError for a message whose spec names no format, UnsupportedVersionError for an
     unknown version, and FormatError for an unknown format.
     """
+    check_type("message", message, Message, "a message")
     format_of_row = _formats(type(message), version, format)
     is_partial = message.KIND == "response" if partial is None else partial
     how = {"partial": is_partial, "only": message.KIND == "request" and format is None}
@@ -115,6 +117,7 @@ def convert_records(
     losses. Other fields are copied unchanged. With `on_loss="error"`, the first loss raises EncodeError. Raises
     DecodeError for invalid records, and the same errors as `decode_records`.
     """
+    check_type("message", message, Message, "a message")
     check_on_loss(on_loss)
     cls = type(message)
     target = _formats(cls, to, None) if isinstance(to, int) else _formats(cls, None, to)

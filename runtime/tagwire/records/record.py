@@ -75,6 +75,8 @@ class Record:
         values = {name: getattr(self, name) for name in self.__slots__} | changes
         return Record(**values)
 
+    __replace__ = replace
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
             return NotImplemented

@@ -7,14 +7,17 @@ values. Threads can share a selection.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from tagwire.arguments import check_type
 from tagwire.errors import DecodeError, EncodeError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.base import check_message_class
 from tagwire.selection.paths import Paths, SelectionError
 from tagwire.wire.buffers import as_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from typing import Any, Final, NoReturn
 
     from tagwire._engine import Choosing
@@ -49,6 +52,7 @@ def select(message: type[Message], *paths: str) -> Selection:
     is the only row. With one path, a row is a value; with several, it is a tuple of values. If a path enters another
     array inside a row, its value is a list with one item for each element.
     """
+    check_message_class(message)
     if not paths:
         raise SelectionError(f"{message.NAME}: give at least one path")
     return Selection(message, paths)
@@ -58,10 +62,6 @@ class Selection:
     """Selected fields of a message: see `select`."""
 
     def __init__(self, message: type[Message], paths: tuple[str, ...], *, whole: bool = False) -> None:
-        if not isinstance(message, type):  # pyright: ignore[reportUnnecessaryIsInstance]
-            from tagwire.text_format import not_a_message_class
-
-            raise TypeError(not_a_message_class(message))
         self._paths = Paths(message, paths, whole=whole)
         self._plans: dict[int, Choosing | None] = {}
 
@@ -224,6 +224,10 @@ class Changes:
     """
 
     def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:
+        check_type("function", function, Callable, "a function of the values in a row")
+        check_type("append", append, Iterable, "a list of rows")
+        if isinstance(append, str):
+            raise TypeError(f"append: expected a list of rows, got the string {append!r:.100}; write [{append!r:.100}]")
         self.paths = paths
         self.version = version
         self.function = function

@@ -13,11 +13,9 @@ from sample_messages.records import SeatKey
 
 import tagwire_messages as messages
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
-from tagwire.explain.trace import trace
 from tagwire.frames.frame_headers import Frame, names_request
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.registry import Registry
-from tagwire.frames.splitter import FrameSplitter
 from tagwire.limits import Limits
 from tagwire.message.field_table import OptionalFields
 from tagwire.versions import Versions
@@ -165,21 +163,6 @@ def test_header_takes_the_api_and_other_arguments() -> None:
     assert registry.decode_response(answer, PollResponse, 2).header.correlation_id == 9
 
 
-@pytest.mark.parametrize(
-    "decode",
-    [
-        partial(PollRequest.decode, version=2),
-        partial(PollRequest.decode, version=2, views=True),
-        registry.decode_request,
-        lambda data: trace(PollRequest, data, 2),
-        FrameSplitter().feed,
-    ],
-)
-def test_strings_are_not_bytes(decode: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError, match=r"^data: expected bytes, got str$"):
-        decode("00070002")
-
-
 def test_a_frame_of_a_class() -> None:
     data = registry.encode_request(TOPICS, 2, correlation_id=5)
     assert registry.decode_request(data, PollRequest) == registry.decode_request(data) == PollRequest.decode_frame(data)
@@ -234,17 +217,11 @@ def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: 
         assert (caught.value.message_name, caught.value.path, caught.value.offset) == (name, path, offset)
 
 
-@pytest.mark.parametrize(
-    ("hex_text", "expected"),
-    [
-        ("", "request_api_key at byte 0: found 0 bytes left, expected 2 bytes"),
-        ("07", "request_api_key at byte 0: found 1 byte left, expected 2 bytes"),
-        ("0007", "request_api_version at byte 2: found 0 bytes left, expected 2 bytes"),
-        ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
-        ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
-        ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
-    ],
-)
+@pytest.mark.parametrize(("hex_text", "expected"), [
+    ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
+    ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
+    ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
+])  # fmt: skip
 def test_first_four_bytes_identify_the_request(hex_text: str, expected: str) -> None:
     assert registry.request_class(bytes.fromhex("0007 0000")) == (PollRequest, 0)
     assert registry.request_class(bytes.fromhex("0008 7fff 00")) == (WipeRequest, 32767)

@@ -88,7 +88,7 @@ cdef class RecordColumns:
     def begin(self, str file, int64_t position, first_offset):
         """Continue in another file, at `position`. If `first_offset` is set, records with lower offsets are dropped."""
         self.name(file)
-        self.b.first_offset = INT64_MIN if first_offset is None else first_offset
+        self.b.first_offset = INT64_MIN if first_offset is None else max(INT64_MIN, min(first_offset, INT64_MAX))
         self.b.last_offset = -1
         self.leave(position, None)
 

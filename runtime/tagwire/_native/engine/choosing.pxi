@@ -124,11 +124,11 @@ cdef class Choosing(Owner):
             self.hole(holes, count, inner, getattr(value, name))
         return 0
 
-    def read(self, bytes data, Py_ssize_t offset, limits):
+    def read(self, bytes data, offset, limits):
         """Return the rows of the message from `offset` to the end of `data`, or None if C can't read it."""
         return self.rows(data, offset, limits, NULL)
 
-    def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
+    def rewrite(self, bytes data, offset, limits, change):
         """Change the selected values in a message's bytes, and return the new bytes.
 
         `change(rows)` gets the old values, and returns the new rows and the elements to append to arrays. Returns None
@@ -163,7 +163,7 @@ cdef class Choosing(Owner):
         rejected_value()
         return None
 
-    cdef list rows(self, bytes data, Py_ssize_t offset, object limits, int64_t **marks):
+    cdef list rows(self, bytes data, object offset, object limits, int64_t **marks):
         """Return the rows. If `marks` isn't NULL, store the values' positions (see collect.h), which the caller frees."""
         cdef tw_collect c
         cdef tw_walk w
@@ -172,7 +172,7 @@ cdef class Choosing(Owner):
         cdef int failed
         memset(&w, 0, sizeof(w))
         memset(&c, 0, sizeof(c))
-        if not 0 <= offset <= len(data) or not start_walk(&w, data, offset, limits):
+        if type(offset) is not int or not 0 <= offset <= len(data) or not start_walk(&w, data, offset, limits):
             return None
         if w.depth < self.plan.depth:  # whole values are read without checking the nesting depth
             self.plan.reject(data, offset, True, limits)

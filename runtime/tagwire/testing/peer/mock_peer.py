@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, supp
 from typing import TYPE_CHECKING, Any
 
 from tagwire.addresses import LOOPBACK, Address
+from tagwire.arguments import check_type
 from tagwire.connection import RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.errors import TagwireError
 from tagwire.frames.negotiation import announcement_of, announcing_message, check_registry, fallback_message
@@ -178,8 +179,7 @@ def _stable(request: type[Message], response: type[Message]) -> Versions:
 
 
 def _versions(versions: Versions | str) -> Versions:
-    if not isinstance(versions, str | Versions):
-        raise TypeError(f"versions: expected a string such as '0-4', or a Versions, got {shown(versions)}")
+    check_type("versions", versions, str | Versions, "a string such as '0-4', or a Versions")
     return Versions.parse(versions) if isinstance(versions, str) else versions
 
 
