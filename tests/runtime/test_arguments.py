@@ -51,7 +51,7 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     (f"{LIMITS}a dict", lambda: C.decode(DATA, 0, limits={})),
     (f"{LIMITS}None", lambda: C.decode(DATA, 0, limits=None, strict=False)),
     (f"{LIMITS}5", lambda: PYTHON.decode(DATA, limits=5)),
-    (f"{LIMITS}5", lambda: PYTHON.decode_from(DATA, limits=5)),
+    ("there is no record format 'v9'", lambda: r.convert_records(m.FetchResponse(), "v9")),
     (f"{LIMITS}a dict", lambda: registry.decode_record(b"01", log="group", limits={})),
     (f"{LIMITS}a dict", lambda: t.trace(C, DATA, 0, limits={})),
     (f"{LIMITS}a dict", lambda: GROUP.rewrite(DATA, 0, str.upper, limits={})),

@@ -48,6 +48,7 @@ _INT16 = Fixed(WIRE_TYPES["int16"])
 _UVARINT = Varint(32, zigzag=False)
 _KEY = _frame("coordinator key", Item("record_type", _INT16))
 _VALUE = _frame("coordinator value", Item("version", _INT16))
+_PREFIXED = _frame("message with a version", Item("version", _INT16))
 _METADATA = _frame("metadata record", *(Item(name, _UVARINT) for name in ("frame_version", "api_key", "version")))
 
 
@@ -76,7 +77,7 @@ def encode_prefixed(message: Message, version: int) -> bytes:
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
     """Decode a message that is preceded by its version (see `Registry.decode_prefixed`). `Frame.header` is None."""
     check_message_class(cls)
-    data, prefix, start = _opened(_VALUE, data, options)
+    data, prefix, start = _opened(_PREFIXED, data, options)
     version = prefix["version"]
     if version > cls.VERSIONS.highest and not options.get("strict", True):
         version = cls.VERSIONS.highest  # newer versions only add fields at the end, and these are ignored

@@ -154,6 +154,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
     The function returns "" for a field without records.
     """
     if format is not None:
+        format_to_read(format)  # raises FormatError for an unknown name
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
     return lambda row: named.get(row, "")

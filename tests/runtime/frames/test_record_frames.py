@@ -114,5 +114,5 @@ def test_messages_after_an_int16_version() -> None:
     assert messages.registry.decode_prefixed(type(subscription), newer, strict=False).message == subscription
     with pytest.raises(UnsupportedVersionError):
         messages.registry.decode_prefixed(type(subscription), newer)
-    with pytest.raises(DecodeError, match="found 1 byte left"):
+    with pytest.raises(DecodeError, match="message with a version: version at byte 0: found 1 byte left"):
         messages.registry.decode_prefixed(type(subscription), b"\0")
