@@ -9,7 +9,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -158,10 +159,10 @@ class CommitFolder(ABC):
         """Return the manifest of a commit, or {} if the commit is already finished or undone."""
         found = self.read(manifest_name(number))
         try:
-            return dict(json.loads(found)) if found is not None else {}
-        except (ValueError, TypeError) as error:
-            text = f"{self.shown}/{manifest_name(number)}: expected a JSON list of a commit's files, got invalid JSON: "
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}{error}.") from None
+            return _checked(json.loads(found)) if found is not None else {}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            text = f"{self.shown}/{manifest_name(number)} is not a list of a commit's files ({error})"
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; remove it if tagwire did not write it.") from None
 
     def undone_by_another(self) -> PipelineError:
         """Return the error for a commit that another process has undone."""
@@ -181,13 +182,30 @@ class CommitFolder(ABC):
         """Carry out the remaining steps of a commit. Raises PipelineError if the commit had to be undone."""
 
 
+def _checked(manifest: Any) -> dict[str, Any]:
+    """Return a manifest. Raises an error if it has another form, or if it would move files outside the log folder."""
+    staging = Job("", manifest["job"]).name
+    for name in chain([staging], *manifest.get("moves", ()), manifest.get("removes", ())):
+        below(name)
+    draft = PurePosixPath(manifest.get("draft", f"{staging}/manifest"))
+    if "/" in staging or draft.parent != PurePosixPath(staging):
+        raise ValueError(f"the path {str(draft)!r} is not in the folder of job {manifest['job']!r}")
+    return dict(manifest)
+
+
+def below(name: str) -> str:
+    """Return a path in a manifest. Raises ValueError if the path is outside the base folder."""
+    if name.startswith("/") or ".." in PurePosixPath(name).parts:
+        raise ValueError(f"the path {name!r} points outside the folder")
+    return name
+
+
 def content_of_done(data: bytes | None) -> dict[str, Any]:
     """Return the manifest in the bytes of `_SUCCESS`, or {} if there is none."""
     try:
-        found = json.loads(data or b"{}")
-    except ValueError:
+        return _checked(json.loads(data or b"{}"))
+    except (AttributeError, KeyError, TypeError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def manifest_name(number: int) -> str:

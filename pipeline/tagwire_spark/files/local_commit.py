@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -215,6 +216,8 @@ class LocalFolder(CommitFolder):
             return
         if is_over:
             return
+        if not is_own:
+            self._reject_links(number, change)
         draft = self.path / change["draft"]
         try:
             local_moves.move(draft.parent, change)
@@ -238,6 +241,15 @@ class LocalFolder(CommitFolder):
                     self._manifest(each).unlink(missing_ok=True)
             on_disk(self.path)
         self.remove(Job(self.root, change["job"]))
+
+    def _reject_links(self, number: int, change: Mapping[str, Any]) -> None:
+        """Raise PipelineError if links would move files of another process's commit from or to other folders."""
+        root = os.path.realpath(self.path)
+        for name in chain(*change[_MOVES], change["removes"]):
+            folder = (self.path / name).parent
+            if not Path(os.path.realpath(folder)).is_relative_to(root):
+                text = f"{self._manifest(number)} is not carried out, because the link {folder} leads outside the"
+                raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} log folder; remove the link or the manifest.")
 
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
         """Undo a commit unless it is finished; return whether it was undone. Raises PipelineError if a move fails."""

@@ -25,6 +25,7 @@ from tagwire.log.errors import LogReadError
 from tagwire.log.whole_folder import on_disk
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, unreadable
+from tagwire_spark.files.commit_folder import below
 from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 
@@ -101,7 +102,7 @@ class Export(NamedTuple):
             facts = json.loads(file.read_text(encoding="utf-8"))
             level = facts["level"]
             if level == _LEVEL:
-                return cls(tuple(map(_part, facts["parts"])), tuple(map(_below, facts["folders"])))
+                return cls(tuple(map(_part, facts["parts"])), tuple(map(below, facts["folders"])))
         except OSError as error:
             check_incomplete(path, error)
             text = f"{path} can't be read: {error.strerror}; give the folder that contains the whole export"
@@ -126,21 +127,14 @@ def check_incomplete(path: str, error: OSError | LogReadError) -> None:
 
 
 def _part(facts: dict[str, Any]) -> ExportedFiles:
-    files = tuple((_below(name), int(size)) for name, size in facts["files"])
+    files = tuple((below(name), int(size)) for name, size in facts["files"])
     for name, _ in files:
         if "/" in name or not name:
             raise ValueError(f"{name!r} is not a file name")
     if not files:
         raise ValueError("a part of the export lists no files")
-    rows = None if facts["rows"] is None else _below(facts["rows"])
-    return ExportedFiles(int(facts["number"]), _below(facts["folder"]), files, rows)
-
-
-def _below(name: str) -> str:
-    """Return a path in a manifest. Raises ValueError if the path is outside the base folder."""
-    if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        raise ValueError(f"the path {name!r} points outside the export folder")
-    return name
+    rows = None if facts["rows"] is None else below(facts["rows"])
+    return ExportedFiles(int(facts["number"]), below(facts["folder"]), files, rows)
 
 
 def table_folder(topic: str, partition: int) -> str:

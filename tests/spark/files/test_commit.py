@@ -130,11 +130,28 @@ def test_reading_job_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
     assert found == {"t-0": 2, "u-0": 1}
 
 
-def test_commit_that_is_not_json(tmp_path: Path) -> None:
-    job(tmp_path, table(("t", 0, 0, None, b"v")))
-    (tmp_path / manifest_name(2)).write_text("{")
-    with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
-        list(arrow_rows(tmp_path))
+FOREIGN = '{"job": "j", "draft": ".tagwire-j.writing/m", "moves": [], "removes": ["t-0/x"]}'
+
+
+@pytest.mark.parametrize(("manifest", "text"), [
+    ("{", "is not a list of a commit's files"),
+    (FOREIGN.replace("[]", '[["../home/key", "t-0/key"]]'), "'../home/key' points outside"),
+    (FOREIGN.replace("t-0/x", "../home/key"), "'../home/key' points outside"),
+    (FOREIGN.replace("t-0/x", "link/key"), "the link .*link leads outside the log folder"),
+    (FOREIGN.replace(".tagwire-j.writing/m", "m"), "'m' is not in the folder of job 'j'"),
+    (FOREIGN.replace('"j"', '"x/../../home"'), "points outside"),
+])  # fmt: skip
+def test_manifests_of_others_move_no_files_outside_the_folder(tmp_path: Path, manifest: str, text: str) -> None:
+    root, key = tmp_path / "logs", tmp_path / "home" / "key"
+    job(root, table(("t", 0, 0, None, b"v")))
+    key.parent.mkdir()
+    key.touch()
+    (root / "link").symlink_to(key.parent)
+    (root / manifest_name(2)).write_text(manifest)
+    (root / ".tagwire-j.writing").mkdir()
+    with pytest.raises(PipelineError, match=text):
+        list(arrow_rows(root))
+    assert key.exists()
 
 
 def test_two_concurrent_writers(tmp_path: Path) -> None:

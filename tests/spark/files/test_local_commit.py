@@ -35,7 +35,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     writer, messages = begun(tmp_path)
     second, its_messages = staged(tmp_path, b"late")
     draft = second.job.folder / "manifest-late.json"
-    draft.write_text('{"number": 2, "job": "late", "moves": [], "removes": [], "draft": "none"}')
+    draft.write_text('{"number": 2, "job": "late", "moves": [], "removes": [], "draft": ".tagwire-late.writing/none"}')
     name = tmp_path / manifest_name(2)
     ended = threading.Event()
 
