@@ -13,6 +13,7 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Generator
+from inspect import GEN_CLOSED, GEN_CREATED, getgeneratorstate
 from secrets import token_urlsafe
 from typing import Final
 
@@ -22,10 +23,10 @@ from tagwire.text_format import encodable, shown, whole_number
 __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_MOST_ITERATIONS: Final = 1_000_000
-"""The maximum number of hash iterations that a SCRAM server may ask for; more would take seconds.
+_ITERATIONS: Final = range(4096, 1_000_001)
+"""The numbers of hash iterations that a SCRAM server may ask for, as in Kafka's clients.
 
-Kafka's brokers ask for 4096 by default.
+With fewer, an impostor could guess the password from the client's proof. More would take seconds.
 """
 
 
@@ -39,19 +40,20 @@ class Login:
     def __init__(self, mechanism: str, steps: Generator[bytes, bytes]) -> None:
         self.mechanism = mechanism
         self._steps = steps
-        self._has_begun = False
 
     def step(self, received: bytes = b"") -> bytes | None:
         """Return the next bytes to send, given the peer's last response, or None when the login is complete.
 
-        Raises SaslError if the login fails, or if the peer does not prove that it knows the password.
+        Raises SaslError if the login fails, if it is already over, or if the peer does not prove that it knows the
+        password.
         """
+        state = getgeneratorstate(self._steps)
+        if state == GEN_CLOSED:
+            raise SaslError(f"{self.mechanism}: this login is over; begin another one")
         try:
-            return self._steps.send(bytes(received)) if self._has_begun else next(self._steps)
+            return next(self._steps) if state == GEN_CREATED else self._steps.send(bytes(received))
         except StopIteration:
             return None
-        finally:
-            self._has_begun = True
 
     def __repr__(self) -> str:
         return f"<login with {self.mechanism}>"
@@ -89,8 +91,8 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
         wanted = f"a nonce that begins with {shown(nonce)} and is longer"
         raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['r'])}")
     iterations = whole_number(found["i"]) or 0
-    if not 0 < iterations <= _MOST_ITERATIONS:
-        wanted = f"an iteration count from 1 to {_MOST_ITERATIONS}"
+    if iterations not in _ITERATIONS:
+        wanted = f"an iteration count from {_ITERATIONS[0]} to {_ITERATIONS[-1]}"
         raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['i'])}")
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), _from_base64(mechanism, found["s"]), iterations)
     final = f"c=biws,r={found['r']}"

@@ -27,11 +27,12 @@ def test_scram() -> None:
 @pytest.mark.parametrize(("received", "text"), [
     ([b"e=unknown-user"], "the peer rejected the login: 'unknown-user'"),
     ([FIRST.replace(b"r=r", b"r=x")], "nonce"),
-    ([FIRST.replace(b"4096", b"9000000000")], "expected an iteration count from 1 to"),
+    ([FIRST.replace(b"4096", b"9000000000")], "expected an iteration count from 4096 to"),
     ([FIRST.replace(b"4096", b"-1")], "got '-1'"),
+    ([FIRST.replace(b"4096", b"4095")], "got '4095'"),
     ([b"e=" + b"x" * 100_000], "xxx"),
     ([FIRST.replace(b"r=r", b"r=" + b"x" * 100_000)], "expected a nonce that begins with"),
-    ([FIRST.replace(b"4096", b"9" * 100_000)], "expected an iteration count from 1 to"),
+    ([FIRST.replace(b"4096", b"9" * 100_000)], "expected an iteration count from 4096 to"),
     ([FIRST.replace(b"W22", b"W!2")], "invalid base64"),
     ([b"\xff"], "the attribute r= is missing"),
     ([FIRST, FINAL.replace(b"6rri", b"7rri")], "the peer's signature is wrong"),
@@ -44,6 +45,8 @@ def test_peers_that_lie(received: list[bytes], text: str) -> None:
         for each in received:
             steps.step(each)
     assert "pencil" not in str(raised.value) and raised.value.__context__ is None and len(str(raised.value)) < 250
+    with pytest.raises(SaslError, match="this login is over"):  # and not the None of a complete login
+        steps.step(FINAL)
 
 
 @pytest.mark.parametrize(("arguments", "text"), [
