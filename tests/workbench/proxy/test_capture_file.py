@@ -32,7 +32,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     expected = {"run": "r", "conn": 1, "client_label": "l", "client_id": "c", "dir": "req", "api_key": 12}
     expected |= {"api_version": 4, "correlation_id": 0, "server": "b:1", "timestamp": 1500, "hex": BEAT.hex()}
     assert rows[0] == expected
-    assert file.counts == {True: 200, False: 0}
+    assert file.counts == {True: 200, False: 0} and path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(ProxyError, match="already exists"):
         CaptureFile(path)
     assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}

@@ -105,7 +105,7 @@ def _constant_parts(
 
 
 class CaptureFile:
-    """A new capture file; gzipped if its name ends in .gz.
+    """A new capture file that only its owner can read; gzipped if its name ends in .gz.
 
     `run` names the recording in each line; the default is the time. `label` names the clients; the default is their
     client IDs. With a `redaction`, frames are written without secrets, and unreadable frames are left out and reported
@@ -144,7 +144,8 @@ class CaptureFile:
         """Start the writing process, which ignores interrupts, and ends when everything is written."""
         command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
         try:
-            with self.path.open("xb") as file:
+            self.path.touch(0o600, exist_ok=False)  # frames can contain secrets
+            with self.path.open("wb") as file:
                 return subprocess.Popen(
                     command,
                     bufsize=0,
