@@ -33,6 +33,7 @@ from black.parsing import InvalidInput
 
 from tagwire.errors import SpecError
 from tagwire.lazy import required
+from tagwire.text_format import printable
 from tagwire_generator.message_classes import format_class, message_class
 from tagwire_generator.model import MessageSpec, MessageSummary
 from tagwire_generator.model.register_spec import RegisterSpec
@@ -260,8 +261,8 @@ def environment(templates: Path) -> Any:
 
 
 def _markdown(text: str) -> str:
-    """Escape a text for a table cell in Markdown, and join its lines."""
-    return _MARKUP.sub(_escaped, " ".join(text.split()))
+    """Escape markup and unprintable characters for a table cell in Markdown, and join the lines."""
+    return _MARKUP.sub(_escaped, printable(" ".join(text.split())))
 
 
 def _escaped(found: re.Match[str]) -> str:

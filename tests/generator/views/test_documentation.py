@@ -20,6 +20,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.docstrings import deprecated_versions, version_history
+from tagwire_generator.views.render import environment
 from tagwire_workbench.language.hover import hover, register_hover
 
 
@@ -141,6 +142,7 @@ def test_markdown(folder: Path) -> None:
     page = next((folder / "pages").rglob("ShelfData.md")).read_text()
     assert "\nWhere books stand. " in page and "\nDeprecated in version 0: it has no room\n" in page
     assert "| at the door Deprecated: use Place |" in page and "| A book. |" in page
+    assert environment(folder).filters["markdown"]("a\x1b[2J\u202e<") == r"a\\x1b\[2J\\u202e&#60;"
 
 
 def test_explain_html(module: ModuleType) -> None:
