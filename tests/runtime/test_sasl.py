@@ -9,12 +9,9 @@ FIRST = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEs
 FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
-def test_plain() -> None:
+def test_logins() -> None:
     steps = login("PLAIN", "tim", "tanstaaftanstaaf")
     assert (steps.step(), steps.step(b"")) == (b"\0tim\0tanstaaftanstaaf", None)
-
-
-def test_scram() -> None:
     assert login("SCRAM-SHA-512", "a=b,c", "p", nonce="n").step() == b"n,,n=a=3Db=2Cc,r=n"
     steps = login("SCRAM-SHA-256", "user", "pencil", nonce=NONCE)
     assert steps.step() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"

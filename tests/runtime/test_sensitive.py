@@ -1,3 +1,4 @@
+import pickle
 import traceback
 from collections.abc import Callable
 from importlib import import_module
@@ -63,8 +64,6 @@ def test_output_for_programs_is_not_redacted() -> None:
     assert LOGIN.replace().auth_bytes == SECRET
     assert SaslAuthenticateRequest.decode(LOGIN.encode(2), 2) == LOGIN
     assert SaslAuthenticateRequest.from_json(LOGIN.to_json(2), 2) == LOGIN
-    import pickle
-
     assert pickle.loads(pickle.dumps(LOGIN)) == LOGIN
 
 
@@ -92,6 +91,9 @@ def test_other_fields_are_shown() -> None:
     text = tagwire.annotate(tagwire.trace(type(CREDENTIALS), CREDENTIALS.encode(0), 0))
     assert "'alice'" in text
     assert "61 6c 69 63 65" in text
+    obj = hidden_json(CREDENTIALS, CREDENTIALS.to_json(0))
+    expected = {"name": "alice", "mechanism": 0, "iterations": 0, "salt": HIDDEN, "saltedPassword": HIDDEN}
+    assert obj["upsertions"][0] == expected
 
 
 def test_errors() -> None:
@@ -151,12 +153,6 @@ def test_no_exception_holds_a_secret(call: str) -> None:
     with pytest.raises(EncodeError) as rejected:
         REJECTED_SECRETS[call]("s3cret-value!")
     assert not shown(held(rejected.value))
-
-
-def test_json_for_people() -> None:
-    obj = hidden_json(CREDENTIALS, CREDENTIALS.to_json(0))
-    expected = {"name": "alice", "mechanism": 0, "iterations": 0, "salt": HIDDEN, "saltedPassword": HIDDEN}
-    assert obj["upsertions"][0] == expected
 
 
 MARKED = {

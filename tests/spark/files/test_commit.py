@@ -148,7 +148,6 @@ def test_manifests_of_others_move_no_files_outside_the_folder(tmp_path: Path, ma
     key.touch()
     (root / "link").symlink_to(key.parent)
     (root / manifest_name(2)).write_text(manifest)
-    (root / ".tagwire-j.writing").mkdir()
     with pytest.raises(PipelineError, match=text):
         list(arrow_rows(root))
     assert key.exists()
@@ -328,9 +327,7 @@ def test_error_names_the_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, name, full)
-        with pytest.raises(
-            PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*can't be written: No space left on device\. SQL"
-        ):
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*be written: No space left on device\. SQL"):
             writer.commit(staged)
     writer.abort([*staged])
     assert not list(tmp_path.iterdir())

@@ -31,18 +31,14 @@ def s3(server: Any, monkeypatch: pytest.MonkeyPatch) -> Bucket:
 def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url = bucket.new()
     monkeypatch.setattr(ConditionalFileSystem, "keeps_conditions", False)
-    with pytest.raises(
-        PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}: commits need conditional puts, but this store"
-    ):
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}: commits need conditional puts, but this"):
         bucket.writer(url)
     assert bucket.names(url) == []
 
 
 @pytest.mark.parametrize("url", ["memory://logs/k", "https://localhost/k"])
 def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
-    with pytest.raises(
-        PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}.*fsspec does not support them for"
-    ) as rejected:
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}.*fsspec does not support") as rejected:
         LogWriter(log_target({"path": url}), overwrite=False)
     assert "very-hidden" not in str(rejected.value)
 

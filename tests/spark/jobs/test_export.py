@@ -345,10 +345,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_rows(with_value, "*.parquet"), "differ from the exported ones"),
     (change_rows(lambda table: table.drop_columns(["key"]), "*.parquet"), "key"),
     (change_rows(lambda table: table.slice(1), "part-00000"), ", or the rows are out of order"),
-    (
-        change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"),
-        "rows after the end of the last exported file",
-    ),
+    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "rows after the end of the last"),
 ]
 
 
