@@ -69,13 +69,9 @@ class Limits(FrozenData):
 
     def allow_all_of(self, size: int, depth: int) -> bool:
         """Return whether these limits accept every input of `size` bytes with structs nested at most `depth` deep."""
-        return (
-            (self.depth is None or depth <= self.depth)
-            and (self.bytes is None or size <= self.bytes)
-            and (self.elements is None or size <= self.elements)
-            and (self.unknown_tags is None or size <= self.unknown_tags)
-            and (self.unknown_tag_bytes is None or size <= self.unknown_tag_bytes)
-        )
+        bounds = self.bytes, self.elements, self.unknown_tags, self.unknown_tag_bytes
+        fits = all(most is None or size <= most for most in bounds)
+        return fits and (self.depth is None or depth <= self.depth)
 
     @property
     def bound_nothing_counted(self) -> bool:

@@ -27,14 +27,6 @@ WRITE_ERRORS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 """The exceptions that `write` may raise on a bad value. ValueError includes UnwritableValue and UnicodeEncodeError."""
 
 
-def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return `data` as bytes, and the object whose slices become bytes fields. If `views`, that is a memoryview."""
-    if views:
-        return bytes_and_view(data)
-    buf = data if type(data) is bytes else as_bytes(data)
-    return buf, buf
-
-
 class Serializer(Generic[M]):
     """Base class of the serializers. Each subclass encodes and decodes one version of one message."""
 
@@ -103,7 +95,11 @@ class Serializer(Generic[M]):
 
     @classmethod
     def _decoded(cls, data: Any, offset: int, whole: bool, strict: bool, views: bool, limits: Limits) -> tuple[M, int]:
-        buf, raw = _taken(data, views)
+        raw: Any
+        if views:
+            buf, raw = bytes_and_view(data)
+        else:
+            buf = raw = data if type(data) is bytes else as_bytes(data)
         if limits is not DEFAULT_LIMITS:
             check_limits(limits)
         if (
