@@ -62,15 +62,20 @@ class Cache:
         with contextlib.suppress(OSError, OutputError):
             if not ignore.exists():
                 contents[ignore] = "# Made by tagwire to save time; may be deleted.\n*\n"
-            write_all(contents)
+            if not self._is_elsewhere():
+                write_all(contents)
 
     def prune(self) -> None:
         """Delete all entries that this object has neither read nor stored."""
         kept = {self._path(key).name for key in self._used}
         with contextlib.suppress(OSError):
-            for path in self._folder.iterdir():
+            for path in [] if self._is_elsewhere() else self._folder.glob("*.entry"):
                 if path.name not in kept:
                     path.unlink()
+
+    def _is_elsewhere(self) -> bool:
+        """Return whether a link, for example in a cloned project, leads to a folder with other files."""
+        return self._top.is_symlink() or self._folder.is_symlink()
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.entry"

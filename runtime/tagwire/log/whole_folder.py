@@ -14,7 +14,7 @@ import shutil
 import socket
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from errno import EEXIST, ENOTEMPTY
+from errno import EEXIST, ELOOP, ENOTEMPTY
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -54,7 +54,8 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, is_held = (None, False) if flock is None else _taken(flock, target, path, waits=waits)
     except OSError as error:
-        raise LogPathError(f"{target} can't be written: {error.strerror}") from None
+        reason = f"{path} is a link; remove it" if error.errno == ELOOP else error.strerror
+        raise LogPathError(f"{target} can't be written: {reason}") from None
     if handle is None:
         yield False
         return
@@ -72,7 +73,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
     """Open the lock file and lock it. Return (file descriptor, whether the lock was acquired)."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             is_held = _is_locked(flock, handle, waits=waits)
             if not is_held or _is_still(path, handle):

@@ -19,20 +19,11 @@ ENTRY = CacheEntry(
 )
 
 
-def entry_file(root: Path) -> Path:
-    (path,) = (root / FOLDER / "package").iterdir()
-    return path
-
-
 def test_cached_values_are_returned(tmp_path: Path) -> None:
     Cache(tmp_path, "package").put("k", ENTRY)
     assert Cache(tmp_path, "package").get("k") == ENTRY
     assert Cache(tmp_path, "package").get("other") is None
     assert Cache(tmp_path, "other").get("k") is None
-
-
-def test_the_folder_ignores_itself(tmp_path: Path) -> None:
-    Cache(tmp_path, "package").put("k", ENTRY)
     assert (tmp_path / FOLDER / ".gitignore").read_text().splitlines()[-1] == "*"
 
 
@@ -50,7 +41,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_entry_is_missing(tmp_path: Path, damage: str) -> None:
     Cache(tmp_path, "package").put("k", ENTRY)
-    path = entry_file(tmp_path)
+    (path,) = (tmp_path / FOLDER / "package").iterdir()
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     assert Cache(tmp_path, "package").get("k") is None
     Cache(tmp_path, "package").put("k", ENTRY)
@@ -71,13 +62,24 @@ def test_pruning_keeps_what_the_run_used(tmp_path: Path) -> None:
         first.put(key, ENTRY)
     other = Cache(tmp_path, "other")
     other.put("unused", ENTRY)
-
     second = Cache(tmp_path, "package")
     second.get("got")
     second.put("put", ENTRY)
     second.prune()
     assert [first.get(key) is not None for key in ("got", "put", "unused")] == [True, True, False]
     assert other.get("unused") == ENTRY, "another package's entries are not ours to judge"
+
+
+@pytest.mark.parametrize("link", [FOLDER, f"{FOLDER}/package"])
+def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
+    (tmp_path / "home" / "package").mkdir(parents=True)
+    (tmp_path / "home" / "package" / "x.entry").touch()
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(tmp_path / "home" / link.removeprefix(FOLDER).strip("/"))
+    cache = Cache(tmp_path, "package")
+    cache.put("k", ENTRY)
+    cache.prune()
+    assert [path.name for path in (tmp_path / "home").rglob("*")] == ["package", "x.entry"]
 
 
 def test_keys_keep_their_parts_apart() -> None:
@@ -111,10 +113,3 @@ def test_environment_key_covers_everything_that_determines_the_output(
     others.add(environment_key(spec_set))
     cache._sources_key.cache_clear()
     assert len(others) == 6
-
-
-def test_cache_key_covers_sources_of_generator_and_runtime(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("1")
-    before = cache._folder_key(tmp_path, "*.py")
-    (tmp_path / "a.py").write_text("2")
-    assert cache._folder_key(tmp_path, "*.py") != before

@@ -86,6 +86,14 @@ def test_second_run_reports_the_running_process(command: str, slow: Any, tmp_pat
     assert [each.name for each in out.iterdir()] == ["alpha-0"]
 
 
+def test_lock_file_that_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("x")
+    (tmp_path / ".out.lock").symlink_to("home")
+    with pytest.raises(log.LogPathError, match=r"\.out\.lock is a link; remove it"), whole_folder(tmp_path / "out"):
+        pass
+    assert (tmp_path / "home").read_text() == "x"
+
+
 def test_next_run_removes_leftovers_of_a_killed_run(slow: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     slow.kill()
