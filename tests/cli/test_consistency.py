@@ -80,6 +80,7 @@ def test_a_dash_is_standard_input_or_wrong_usage(line: str, tmp_path: Path) -> N
         "validate message_specs",
         "fmt --check message_specs",
         "lint message_specs",
+        "breaking message_specs/PingRequest.json message_specs/PingRequest.json",
         "lock message_specs --file lock.json",
         "export --kafka message_specs",
         "add-version message_specs/PingRequest.json --dry-run",

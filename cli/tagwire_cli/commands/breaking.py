@@ -131,7 +131,7 @@ class ProjectSpecs:
             folders = [here.parent] if here.is_file() else []
         found: list[Path] = []
         for folder in folders:
-            contents = (each.read_bytes() for each in folder.rglob("*.json"))
+            contents = (each.read_bytes() for each in folder.rglob("*.json") if each.is_file())
             if any(may_be_register(data) or may_be_shared(data) for data in contents):
                 found.append(Path(os.path.relpath(folder)))
         return found
