@@ -116,6 +116,10 @@ class InputPath(AnyPath):
         self.stdin_name = stdin_name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-" and ctx is not None:
+            if "tagwire.stdin" in ctx.meta:
+                self.fail("standard input can be given only once", param, ctx)
+            ctx.meta["tagwire.stdin"] = True
         if value == "-" and not self.allow_dash:
             if not self.stdin_name or ctx is None:
                 raise UnreadableFileError(

@@ -31,11 +31,6 @@ def server_address(text: str, host: str = "") -> "Address":
     return address
 
 
-def listening_address(text: str) -> "Address":
-    """Parse the parameter `[HOST:]PORT`, whose default host is the loopback address."""
-    return server_address(text, "127.0.0.1")
-
-
 duration_option = click.option(
     "--duration", "--time", "seconds", type=seconds_from(0), metavar="SECONDS", help="Stop after this time."
 )

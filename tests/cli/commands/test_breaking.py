@@ -159,7 +159,7 @@ def test_options_of_the_set_apply(project: Path) -> None:
 
 
 SPECS_TWICE = "message_specs message_specs"
-INCOMPLETE = ["", "message_specs", f"{SPECS_TWICE} message_specs", "message_specs nowhere"]
+INCOMPLETE = ["", "message_specs", f"{SPECS_TWICE} message_specs", "message_specs nowhere", "- -"]
 
 
 @pytest.mark.parametrize(

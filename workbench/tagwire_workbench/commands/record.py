@@ -15,7 +15,7 @@ from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import AnyPath
-from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems, listening_address, server_address
+from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems, server_address
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
@@ -42,7 +42,7 @@ _CLOSING: Final = 2.0
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
-    type=listening_address,
+    type=lambda text: server_address(text, "127.0.0.1"),
     default="0",
     help="The address to listen on; default: any free port of 127.0.0.1.",
 )
