@@ -30,9 +30,12 @@ _SHORT: Final = 8
 A shorter secret may occur in other text by chance, so it is masked only as a separate word.
 """
 
-_SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
+_NAMES: Final = "secret|pass|pwd|token|credential|key|sas|sig|connection_string|auth|cookie"
+_SECRET: Final = re.compile(_NAMES, re.IGNORECASE)
 """Matches the names of options whose values may be secret and are therefore never shown."""
-_IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
+_IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)")
+_IN_QUERY: Final = re.compile(rf"([?&][^=&\s]*(?:{_NAMES})[^=&\s]*=)[^&\s:]+", re.IGNORECASE)
+"""Matches a parameter of a signed URL, such as `X-Amz-Signature` or `sig`."""
 _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 _TAKEN: Final = 1024
@@ -54,7 +57,7 @@ class StorageOptions(dict[str, Any]):
     __str__ = __repr__
 
     def hidden(self, text: str) -> str:
-        """Return the string with secret option values and URL passwords masked.
+        """Return the string with secret option values, URL passwords and signatures of URLs masked.
 
         A short secret is masked only as a separate word outside URLs.
         """
@@ -63,7 +66,7 @@ class StorageOptions(dict[str, Any]):
                 text = re.sub(rf"\w+://\S+|(?<!\w){re.escape(secret)}(?!\w)", _hidden_word, text)
             else:
                 text = text.replace(secret, _HIDDEN)
-        return _IN_URL.sub(rf"\1:{_HIDDEN}@", text)
+        return _IN_QUERY.sub(rf"\1{_HIDDEN}", _IN_URL.sub(rf"\1{_HIDDEN}", text))
 
 
 NO_OPTIONS: Final = StorageOptions()
@@ -77,6 +80,8 @@ def _secrets(options: Mapping[str, Any], *, is_secret: bool = False) -> set[str]
     found = set()
     for name, value in options.items():
         hides = is_secret or _SECRET.search(name) is not None
+        if isinstance(value, list | tuple):
+            value = {str(number): each for number, each in enumerate(value)}
         if isinstance(value, Mapping):
             found |= _secrets(value, is_secret=hides)
         elif hides and isinstance(value, str) and value:

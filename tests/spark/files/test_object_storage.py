@@ -12,6 +12,7 @@ from written_logs import arrow_rows, job, read_rows, table
 
 from tagwire import engine
 from tagwire_spark import PipelineError
+from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.read import _units
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
@@ -278,8 +279,10 @@ def test_secrets_are_not_shown(s3: Any) -> None:
     query = log_query({"path": "s3://logs/k", "storageOptions": json.dumps(options)})
     for text in (repr(query), str(query), repr(query.storage), f"{query.storage}", f"{query}"):
         assert "very-hidden" not in text and "testing-id" not in text
-    text = 'at "very-hidden" of http://user:pass@host'
-    assert query.storage.hidden(text) == 'at "***" of http://user:***@host'
+    text = 'at "very-hidden" of http://user:pass@host/x?sig=a&X-Amz-Signature=b%2F&x=1: no'
+    assert query.storage.hidden(text) == 'at "***" of http://user:***@host/x?sig=***&X-Amz-Signature=***&x=1: no'
+    others = {"client": {"auth": ["someone", "4-5-6-7-8"]}, "passphrase": "1-2-3-4-5"}
+    assert StorageOptions(others).hidden("1-2-3-4-5 4-5-6-7-8") == "*** ***"
     with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION.*storageOptions must be a JSON object") as caught:
         log_query({"path": "s3://logs/k", "storageOptions": '{"secret": "very-hidden"'})
     assert "very-hidden" not in str(caught.value)
