@@ -77,6 +77,7 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     (f"{PEER}9", lambda: t.negotiate(C, {12: 9})),
     (f"{PEER}'0-4'", lambda: t.negotiate(C, {12: "0-4"})),
     ("max_size: expected a number of bytes, got '1'", lambda: c.ServerConnection(registry, max_size="1")),
+    ("max_size: expected a number of bytes, 0 or more, got -1", lambda: t.FrameSplitter(max_size=-1)),
     ("versions: expected a dict from API keys to versions, got 5", lambda: c.Connection(registry, versions=5)),
     ("versions[3]: expected a tagwire.Versions, got 5", lambda: c.Connection(registry, versions={3: 5})),
     ("retry: expected a number of seconds, got 'x'",

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from tagwire.arguments import check_type
 from tagwire.errors import DecodeError, LimitError
-from tagwire.text_format import count
+from tagwire.limits import LimitsError
+from tagwire.text_format import count, shown
 from tagwire.wire.buffers import view_of
 
 DEFAULT_MAX_SIZE: Final = 104_857_600
@@ -31,6 +32,8 @@ class FrameSplitter:
 
     def __init__(self, *, max_size: int = DEFAULT_MAX_SIZE) -> None:
         check_type("max_size", max_size, int, "a number of bytes")
+        if max_size < 0:
+            raise LimitsError(f"max_size: expected a number of bytes, 0 or more, got {shown(max_size)}")
         self._buffer = bytearray()
         self._started: BytesIO | None = None
         """The first part of a frame, without its size; the next part is in `_buffer`."""
