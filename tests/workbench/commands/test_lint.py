@@ -97,7 +97,6 @@ def test_settings(project: Path) -> None:
     ("words", "message"),
     [
         (["--select", "TW6"], "no rule of `tagwire lint` begins with 'TW6'"),
-        (["-", "-"], "standard input can be given only once"),
         (["--ignore", "TL99"], "no rule of `tagwire lint` begins with 'TL99'"),
         ([str(ROOT / "message_specs/registries/kafka")], "has only registers, but lint checks messages"),
     ],

@@ -267,7 +267,7 @@ def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None
         client.diagnostics(uri, "TW805")
 
 
-def test_files_of_two_sets_are_opened_at_once(tmp_path: Path) -> None:
+def test_files_of_two_sets_are_opened_at_once_and_then_the_settings_change(tmp_path: Path) -> None:
     root, sets = tmp_path.resolve(), ("one", "two")
     settings = [f'[[tool.tagwire.sets]]\nspecs = "{name}"\npackage = "{name}"\n' for name in sets]
     (root / "pyproject.toml").write_text("".join(settings))
@@ -275,8 +275,12 @@ def test_files_of_two_sets_are_opened_at_once(tmp_path: Path) -> None:
         (root / name).mkdir()
         (root / name / "FindShelfResponse.json").write_text(RESPONSE.replace("12", "14"), "utf-8")
     with editor(root) as client:
-        for uri in [client.open(root / name / "FindShelfRequest.json", REQUEST) for name in sets]:
-            client.diagnostics(uri, "TW804")
+        one, two = [client.open(root / name / "FindShelfRequest.json", REQUEST) for name in sets]
+        assert client.diagnostics(one, "TW804") and client.diagnostics(two, "TW804")
+        (root / "pyproject.toml").write_text("")  # the files are in no set now
+        change = {"uri": f"{root.as_uri()}/pyproject.toml", "type": 2}
+        client.tell("workspace/didChangeWatchedFiles", {"changes": [change]})
+        assert client.diagnostics(one) == client.diagnostics(two) == []
 
 
 def test_position_encoding_is_negotiated(tmp_path: Path) -> None:

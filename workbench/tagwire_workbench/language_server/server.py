@@ -150,7 +150,11 @@ class SpecServer(LanguageServer):
 
     async def check_sets_soon(self, *uris: str) -> None:
         """Wait a moment. If nothing else has changed by then, check the spec sets of all changed files."""
-        for path in map(path_of, uris):
+        paths = [path_of(uri) for uri in uris]
+        if any(path.name == "pyproject.toml" for path in paths):  # the settings may define other sets now
+            self._sets.clear()
+            paths += self._uris
+        for path in paths:
             spec_set = self.or_warn(partial(self.specs.spec_set, path), None)
             self._unchecked[spec_set.package if spec_set is not None else str(path)] = path
         self._changes += 1
@@ -166,11 +170,9 @@ class SpecServer(LanguageServer):
                         self._publish_set(name, found)
 
     def _publish_set(self, name: str, found: SetProblems) -> None:
-        before = self._sets.get(name, SetProblems({}, {}))
         self._sets[name] = found
-        paths = [each for known in (before, found) for files in known for each in files]
-        for path in dict.fromkeys([*paths, *self._uris]):
-            elsewhere = [*found.of_files.get(path, ()), *found.of_set.get(path, ())]
+        for path in dict.fromkeys([*found.of_files, *found.of_set, *self._published, *self._uris]):
+            elsewhere = [each for known in self._sets.values() for files in known for each in files.get(path, ())]
             self._publish(path, self.problems(path) if path in self._uris else elsewhere)
 
     def or_warn(self, answer: Callable[[], T], otherwise: T) -> T:
