@@ -156,9 +156,9 @@ class SpecServer(LanguageServer):
             paths += self._uris
         for path in paths:
             spec_set = self.or_warn(partial(self.specs.spec_set, path), None)
-            self._unchecked[spec_set.package if spec_set is not None else str(path)] = path
-        self._changes += 1
-        mine = self._changes
+            if spec_set is not None or path in self._uris:  # otherwise, the file may be any JSON
+                self._unchecked[spec_set.package if spec_set is not None else str(path)] = path
+        mine = self._changes = self._changes + 1
         await asyncio.sleep(_PAUSE)
         async with self._checking:
             while self._unchecked and mine == self._changes:
