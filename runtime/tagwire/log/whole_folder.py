@@ -15,8 +15,10 @@ import socket
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EEXIST, ELOOP, ENOTEMPTY
+from functools import reduce
 from hashlib import sha256
 from importlib import import_module
+from operator import and_
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -143,8 +145,9 @@ _UNIQUE: Final = re.compile(rf"[0-9a-f]{{32}}{re.escape(_PARTIAL)}")
 def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     """Yield a temporary folder to fill. If the block succeeds, rename it to `target`; otherwise remove it.
 
-    `sources` are the partitions that the block reads. Raises LogPathError if the target exists, is inside a source,
-    can't be written, or is being written by another process. Raises the error in a CallbackError unchanged.
+    `sources` are the partitions that the block reads, and the target gets their permissions. Raises LogPathError if the
+    target exists, is inside a source, can't be written, or is being written by another process. Raises the error in a
+    CallbackError unchanged.
     """
     reject_inside([target], sources)
     reject_existing(target)
@@ -155,7 +158,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
         try:
             if is_alone:
                 _remove_leftovers(target.parent, prefix)
-            partial.mkdir()
+            partial.mkdir(reduce(and_, (each.stat().st_mode for each in sources), 0o777) | 0o700)
             yield partial
             for path in partial.iterdir():
                 on_disk(path)

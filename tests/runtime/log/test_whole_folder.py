@@ -106,10 +106,11 @@ def test_next_run_removes_leftovers_of_a_killed_run(slow: Any, tmp_path: Path) -
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_the_longest_name_that_a_partition_can_have(command: str, tmp_path: Path) -> None:
     source = partition(tmp_path / f"{'t' * 249}-12345")
+    source.chmod(0o700)
     done = cli("log", command, source, *_COMMANDS[command], "--output", tmp_path / "to")
     assert (done.returncode, done.stderr) == (0, "")
     assert records_of(tmp_path / "to" / source.name) == 10
-    assert [path.name for path in (tmp_path / "to").iterdir()] == [source.name]
+    assert [(path.name, path.stat().st_mode & 0o777) for path in (tmp_path / "to").iterdir()] == [(source.name, 0o700)]
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
@@ -125,7 +126,6 @@ def test_stopped_run_over_many_partitions_continues(command: str, tmp_path: Path
             file.unlink()
         (out / f"alpha-{number}").rmdir()
     before = done.stat().st_mtime_ns
-
     rejected = cli(*words)
     assert rejected.returncode == 1
     assert f"{done} already exists" in rejected.stderr
