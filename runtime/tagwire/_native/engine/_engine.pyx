@@ -47,7 +47,7 @@ from tagwire.layout import (
     Sized,
     Varint,
 )
-from tagwire.limits import DEFAULT_LIMITS, check_limits
+from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.message.base import Message, Struct, decoded, owned, same
 from tagwire.message.engines import DisagreementError
 from tagwire.message.constructors import parameter_default

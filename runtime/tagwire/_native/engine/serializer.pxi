@@ -340,7 +340,8 @@ cdef int rejected_value() except -1:
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
     """Set the reader's limits, and store `limits.depth` in `depth`. Return False if the data exceeds `limits.bytes`."""
-    check_limits(limits)
+    if type(limits) is not Limits:
+        check_limits(limits)
     most_levels, most_bytes, most_elements, most_tags, most_tag_bytes = <tuple>limits.of_messages
     depth[0] = at_most(most_levels)
     if r.end - r.p > at_most(most_bytes):
