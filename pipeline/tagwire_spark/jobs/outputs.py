@@ -190,6 +190,8 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
     job = commit.begin(url, output.storage)
     folder = work / f".tagwire-{job.id}.output"
     try:
+        # In a temporary folder, other users of this machine must not be able to read the records.
+        folder.mkdir(0o700 if output.work is None else 0o777, parents=True)
         yield folder
         _upload(spark, Staging(folder).output, job)
     except OSError as error:

@@ -55,7 +55,9 @@ def test_the_same_as_in_a_folder(store: Any, broker: Path, tmp_path: Path, job: 
 
 
 @pytest.mark.thorough
-def test_exported_and_back(store: Any, broker: Path, tmp_path: Path) -> None:
+def test_exported_and_back(store: Any, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ConditionalFileSystem.fails.append(lambda *_: any(each.stat().st_mode & 0o77 for each in tmp_path.glob(".tag*")))
     export_logs(HERE, broker, URL)
     back = import_logs(HERE, URL, "kept://bucket/back")
     assert stored(store, "kept://bucket/back") == files(broker)
@@ -126,10 +128,7 @@ def test_upload_of_a_killed_driver(store: Any, broker: Path, tmp_path: Path, mon
 def test_rejected_input(store: Any, broker: Path, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=f"{URL}: .*argument `work_folder`"):
         convert_logs(CLUSTER, broker, URL)
-    with pytest.raises(
-        PipelineError,
-        match="memory://out: commits need conditional puts, but fsspec does not support them for memory://",
-    ):
+    with pytest.raises(PipelineError, match="memory://out: commits need conditional puts, but fsspec does not support"):
         convert_logs(HERE, broker, "memory://out", work_folder=tmp_path)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LogPathError, match=r"can't be written: Not a directory"):
