@@ -84,9 +84,19 @@ class Targets:
 
 @lru_cache
 def read_targets(templates: Path) -> Targets:
-    """Read `targets.toml`. Without it, only Python modules are generated. Raises SettingsError if it is invalid."""
+    """Read `targets.toml`. Without it, only Python modules are generated.
+
+    Raises SettingsError if the file is invalid, or if tagwire would use none of the folder's templates.
+    """
     file = templates / _TARGETS_FILE
     if not file.is_file():
+        names, known = (
+            sorted(path.name for path in folder.glob("*.jinja"))
+            for folder in (templates, resources.folder("templates"))
+        )
+        if names and not {*names} & {*known}:
+            text = f"tagwire uses none of these templates: {', '.join(names)}; the names that it uses are"
+            raise settings_error(templates, f"{text} {', '.join(known)}")
         return Targets()
     try:
         text = file.read_text(encoding="utf-8")

@@ -115,8 +115,9 @@ class TestOwnTargets:
         folder_of(project, LISTING.replace("notes/{module}-{package}.txt", pattern), a=text)
         assert message in tagwire_output("generate", "--templates", "mine", code=1)
 
-    def test_folders_that_do_not_exist(self, project: Path) -> None:
-        for name, text in (("@latex", "built-in templates are @markdown, @"), ("none", "the templates folder does ")):
+    def test_wrong_folders(self, project: Path) -> None:
+        (project / "message_specs/messages.py.jinja").touch()
+        for name, text in (("@latex", "built-in templates"), ("none", "not exist"), ("message_specs", "uses none of")):
             assert text in tagwire_output("generate", "--templates", name, code=2)
         settings = project / "pyproject.toml"
         settings.write_text(settings.read_text() + 'templates = "@latex"\n')
