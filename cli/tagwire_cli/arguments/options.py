@@ -175,7 +175,7 @@ def show_sensitive_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=begin,
-        help="Show values that the specs mark as sensitive: passwords, tokens, keys.",
+        help="Show values that the specs mark as sensitive: passwords, tokens, keys, configurations.",
     )(function)
 
 
