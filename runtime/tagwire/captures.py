@@ -29,8 +29,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
+from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.pcap import MAGIC, CaptureError, network_frames
+from tagwire.sensitive import hides
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
@@ -62,6 +64,9 @@ LONGEST_LINE: Final = 1 << 28
 A frame has at most 100 MiB, and is written with two hex digits for each byte.
 """
 UNKNOWN_API: Final = "the request of this response was not captured, so its API is unknown"
+_BEFORE_TOKENS: Final = ("SaslHandshakeRequest", 0)
+"""The message and version after which client and broker exchange SASL tokens in frames without headers."""
+_TOKEN: Final = "a frame without a header after SaslHandshakeRequest v0: a SASL token, which may contain a password"
 
 _GZIP: Final = b"\x1f\x8b"
 _INVALID_GZIP: Final = (EOFError, OSError, zlib.error)
@@ -192,8 +197,31 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response that already has an API key keeps it.
+    Requests must come before their responses. A response that already has an API key keeps it. SASL tokens without
+    headers become gaps, unless sensitive values are shown.
     """
+    name, version = _BEFORE_TOKENS
+    before_tokens = (registry[name].API_KEY, version) if name in registry and hides() else None
+    logging_in: set[str] = set()
+    for frame in _paired(frames, registry):
+        if frame.connection in logging_in and not (frame.gap or frame.is_close):
+            if frame.is_request and _is_readable(frame):
+                logging_in.remove(frame.connection)
+            elif frame.is_request or frame.api is None:
+                frame.gap, frame.api = _TOKEN, None
+        if frame.is_request and frame.api == before_tokens:
+            logging_in.add(frame.connection)
+        yield frame
+
+
+def _is_readable(frame: CapturedFrame) -> bool:
+    try:
+        return bool(frame.decode())
+    except TagwireError:
+        return False
+
+
+def _paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
         frame.registry = registry

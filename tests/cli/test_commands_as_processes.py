@@ -17,6 +17,7 @@ LEAVE_V0 = bytes.fromhex("00016700016d")
 MESSAGE = build([Record(5, 300, b"k", b"v")], "v1").encode()
 ESCAPE = "\x1b["
 COMMITTED = Path(__file__).parents[1] / "data/captures/captures.jsonl.gz"
+LOG = Path(__file__).parents[1] / "data/sample_log"
 
 
 def run(
@@ -198,7 +199,7 @@ def test_a_closed_pipe_has_the_status_of_other_programs(words: str) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("words", ["messages", "--help", "--version"])
+@pytest.mark.parametrize("words", ["messages", "--help", "--version", f"log dump {LOG}", f"log dump --json {LOG}"])
 def test_standard_output_that_is_closed_or_full(words: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     for redirection, code, err in ((">&-", 0, ""), (">/dev/full", 1, FULL)):

@@ -7,6 +7,7 @@ import pytest
 
 import tagwire_messages as messages
 from tagwire import captures
+from tagwire.sensitive import showing_sensitive
 
 REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
 ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(error_code=27), 4, correlation_id=7)
@@ -83,3 +84,13 @@ def test_files_that_are_not_captures(
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_kind_is_known_by_the_first_bytes_or_line(data: bytes, kind: str, pack: Any) -> None:
     assert captures.capture_kind(pack(data)) == kind
+
+
+def test_sasl_tokens_without_headers_are_gaps_unless_sensitive_values_are_shown(tmp_path: Path) -> None:
+    encode, path = messages.registry.encode_request, tmp_path / "a.jsonl"
+    start = row("req", encode(messages.SaslHandshakeRequest(mechanism="PLAIN"), 0))
+    tokens = row("req", b"\0alice\0secret") + row("resp", b"") + row("req", b"n,,n=alice,r=1", conn=2)
+    path.write_bytes(start + tokens + row("req", REQUEST) + row("resp", ANSWER) + row("req", b"\0more"))
+    assert [bool(frame.gap) for frame in captures.read(path)] == [False, True, True, *[False] * 4]
+    with showing_sensitive():
+        assert not any(frame.gap for frame in captures.read(path))

@@ -255,19 +255,6 @@ def test_closed_pipe_after_one_line_is_silent(segment: Path, form: list[str], un
 
 @pytest.mark.thorough
 @ENCODINGS
-def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) -> None:
-    closed = in_shell(segment, form, ">&-")
-    assert (closed.returncode, closed.stderr) == (0, "")
-    if Path("/dev/full").exists():
-        full = in_shell(segment, form, ">/dev/full")
-        assert (full.returncode, full.stderr) == (
-            1,
-            "tagwire: standard output can't be written: No space left on device\n",
-        )
-
-
-@pytest.mark.thorough
-@ENCODINGS
 @pytest.mark.parametrize("good", [0, 40])
 @pytest.mark.parametrize("engine", ["python", ""])
 def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[str], good: int, engine: str) -> None:
