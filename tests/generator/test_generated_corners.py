@@ -132,7 +132,7 @@ def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) 
 
 def test_fields_may_be_called_like_what_generated_code_writes(tmp_path: Path) -> None:
     names = ["Tuple", "Int", "Str", "Bytes", "Bool", "Float", "Self", "M", "Buf", "Pos", "Out", "Raw", "N", "Items"]
-    names += ["Field", "DataClass", "Property", "Deprecated", "Array"]
+    names += ["Field", "DataClass", "Property", "Deprecated", "Array", "Struct", "Args", "Fields"]
     fields = [{"name": name, "type": "[]int8", "versions": "0+"} for name in names]
     spec = {"type": "data", "name": "Shadows", "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
     cls = build_package(tmp_path, "shadowing_messages", [spec]).registry["Shadows"]

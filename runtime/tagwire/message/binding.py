@@ -102,7 +102,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     native = native_engine()
     if native is not None and struct is not None and native.construct_natively(owner, attribute):
 
-        def first(struct: Any, *args: Any, **fields: Any) -> None:
+        def first(struct: Any, /, *args: Any, **fields: Any) -> None:
             constructed: Any = owner(*args, **fields)
             for name in constructed._attributes:
                 setattr(struct, name, getattr(constructed, name))
