@@ -179,11 +179,11 @@ def message_column(name: str, structs: list[StructLayout], selection: ColumnSele
 
     Raises SchemaError if the selection has unknown fields, or if a field's type differs between versions.
     """
-    return _struct(name, structs, selection, nullable=True, default=None)
+    return _struct(name, structs, selection, None, nullable=True, absent=False)
 
 
 def _struct(
-    name: str, structs: list[StructLayout], selection: ColumnSelection, *, nullable: bool, default: Any
+    name: str, structs: list[StructLayout], selection: ColumnSelection, default: Any, *, nullable: bool, absent: bool
 ) -> Column:
     names = _names(structs)
     selection.check(structs[0].name, names)
@@ -191,7 +191,7 @@ def _struct(
     for field in names:
         inner = selection.of(field)
         if inner is not None:
-            children.append(_tags() if field == TAGS else _field(field, structs, inner))
+            children.append(_tags() if field == TAGS else _field(field, structs, inner, absent))
     return Column(name, "+s", nullable=nullable, default=default, children=tuple(children), cls=structs[0].cls)
 
 
@@ -209,25 +209,25 @@ def _tags() -> Column:
     return Column(TAGS, "+m", default=NO_TAGS, children=(Column("entries", "+s", children=pair),))
 
 
-def _field(name: str, structs: list[StructLayout], selection: ColumnSelection) -> Column:
+def _field(name: str, structs: list[StructLayout], selection: ColumnSelection, absent: bool) -> Column:
+    """Return a field's column. With `absent`, its struct may be absent, and the field then has its default."""
     items: list[Item] = [item for struct in structs for item in struct.fields if item.name == name]
-    default = items[0].default
-    may_be_absent = len(items) < len(structs) or any(item.tag is not None for item in items)
-    nullable = may_be_absent and default is None
-    return _typed(name, [item.type for item in items], selection, nullable=nullable, default=default)
+    absent = absent or len(items) < len(structs) or any(item.tag is not None for item in items)
+    return _typed(name, [item.type for item in items], selection, items[0].default, absent=absent)
 
 
 def _typed(
-    name: str, types: list[Type], selection: ColumnSelection, *, nullable: bool = False, default: Any = None
+    name: str, types: list[Type], selection: ColumnSelection, default: Any = None, *, absent: bool = False
 ) -> Column:
-    nullable = nullable or any(getattr(type, "nullable", False) for type in types)
+    nullable = (absent and default is None) or any(getattr(type, "nullable", False) for type in types)
     arrays = [type for type in types if isinstance(type, Array)]
     structs = [type.struct for type in types if isinstance(type, Nested)]
     if len(arrays) == len(types):
         element = _typed("item", [type.element for type in arrays], selection)
         return Column(name, "+l", nullable=nullable, default=default, children=(element,))
     if len(structs) == len(types):
-        return _struct(name, structs, selection, nullable=nullable, default=default)
+        absent = absent and default is not None
+        return _struct(name, structs, selection, default, nullable=nullable, absent=absent)
     formats = {_format(name, type, wide=selection.wide_unsigned) for type in types}
     wires = {type.wire.family: type.wire for type in types if isinstance(type, _WITH_WIRE)}
     if selection.paths is not None:

@@ -18,6 +18,7 @@ from tagwire.arrow.shape import Column, ColumnSelection, message_column, with_er
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode
 from tagwire.layout import (
+    DEFAULT_STRUCT,
     INT32,
     UVARINT,
     VARINT,
@@ -42,6 +43,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 STRING, BYTES, INT8 = WIRE_TYPES["string"], WIRE_TYPES["bytes"], Fixed(WIRE_TYPES["int8"])
 UINT8 = Fixed(IntegerType("uint8", "B", 1, 0, 255))
 UINT64 = Fixed(IntegerType("uint64", "Q", 8, 0, 2**64 - 1))
+RECORDS = StructLayout("records", (Item("raw", Sized(WIRE_TYPES["records"], UVARINT, nullable=False), default=None),))
 ANY = Limits()
 
 
@@ -94,6 +96,8 @@ TYPES: list[tuple[Type, list[Any]]] = [
         Nested(tagged(OptionalBuffer, Array(INT8, INT32, nullable=False), (), length=VARINT)),
         with_tags(([], [1]), ({},)),
     ),
+    # Records are null by default, even if they are not nullable.
+    (Nested(tagged(TaggedSection, Nested(RECORDS), DEFAULT_STRUCT)), with_tags(({"raw": None}, {"raw": b"x"}), ({},))),
 ]
 
 
@@ -145,6 +149,9 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     assert encoded.to_pylist() == [encode(layout, {"value": each}) for each in values]
 
 
+ALL = Versions.parse("0+")
+
+
 class ManyTags(tagwire.Message):
     """A message with 65 tagged fields. C code marks the fields it has seen in an integer, which has only 64 bits."""
 
@@ -153,15 +160,7 @@ class ManyTags(tagwire.Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 0)
     FIELDS = tuple(
-        FieldRow(
-            f"field_{number}",
-            f"Field{number}",
-            "int32",
-            Versions.parse("0+"),
-            default=0,
-            tag=number,
-            tagged=Versions.parse("0+"),
-        )
+        FieldRow(f"field_{number}", f"Field{number}", "int32", ALL, default=0, tag=number, tagged=ALL)
         for number in range(65)
     )
 
