@@ -45,11 +45,16 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         self._has_room.set()
 
     async def close(self) -> None:
-        """Send buffered output and close the connection. Calls that wait for a response raise PeerConnectionError."""
+        """Send buffered output and close the connection. Calls that wait for a response raise PeerConnectionError.
+
+        Output is dropped if the connection is already unusable.
+        """
+        (self.transport.close if self.connection.error is None else self.transport.abort)()
         self._fail()
-        self.transport.close()
-        await asyncio.wait([self._lost], timeout=self._timeout)
-        self.transport.abort()
+        try:
+            await asyncio.wait([self._lost], timeout=self._timeout)
+        finally:
+            self.transport.abort()
 
     async def carry_out(self, steps: Steps) -> Any:
         for step in steps:

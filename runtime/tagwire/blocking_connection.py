@@ -10,7 +10,8 @@ import errno
 import os
 import socket
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.addresses import Address
@@ -78,7 +79,7 @@ def reaching(address: str | tuple[str, int], timeout: float) -> Generator[Addres
     try:
         yield where
     except OSError as error:
-        reason = reason_of(error) or "it did not answer in time"
+        reason = "it did not answer in time" if isinstance(error, TimeoutError) else reason_of(error)
         is_handshake = isinstance(error, ConnectionResetError) or "SSL" in reason
         hint = "; does the peer use TLS on this port?" if is_handshake and "CERTIFICATE" not in reason else ""
         raise PeerConnectionError(f"{where} can't be reached: {reason}{hint}") from None
@@ -152,30 +153,55 @@ class Peer(BasePeer):
                 time.sleep(step)
 
     def _exchange(self, step: bytes | Sent) -> None:
+        end = time.monotonic() + self._timeout
         try:
-            if isinstance(step, bytes):
-                self._socket.sendall(step)
+            if isinstance(step, Sent):
+                self._wait(step, end)
+            elif self.connection.waiting > (self.connection.sent is not None):  # other requests are unanswered
+                self._send(step, end)
             else:
-                self._wait(step)
+                self._socket.settimeout(self._timeout)
+                self._socket.sendall(step)
         except OSError as error:
-            reason = (
-                self._timeout_message
-                if isinstance(error, TimeoutError)
-                else f"the connection was lost: {reason_of(error)}"
-            )
+            lost = f"the connection was lost: {reason_of(error)}"
+            reason = self._timeout_message if isinstance(error, TimeoutError) else lost
             # Close the socket, because a late response could be mistaken for the response to the next request.
             self._socket.close()
             raise self.connection.close(reason) from None
-        except KeyboardInterrupt:
-            if isinstance(step, bytes):  # the peer may have received a part of the request
+        except BaseException:  # for example, KeyboardInterrupt, or the exception of a signal handler
+            if not isinstance(step, Sent):  # the peer may have received a part of the request
                 self.close()
             raise
 
-    def _wait(self, sent: Sent) -> None:
-        end = time.monotonic() + self._timeout
+    def _send(self, data: bytes, end: float) -> None:
+        """Send a request. Also receive responses, because a peer may stop reading until its responses are read."""
+        from ssl import SSLWantReadError, SSLWantWriteError
+
+        blocked = (BlockingIOError, SSLWantReadError, SSLWantWriteError)
+        self._socket.settimeout(0)
+        rest = memoryview(data)
+        with suppress(*blocked):
+            rest = rest[self._socket.send(rest) :]
+        if not rest:
+            return
+        with DefaultSelector() as selector:
+            selector.register(self._socket, EVENT_READ | EVENT_WRITE)
+            while rest:
+                if not selector.select(end - time.monotonic()):
+                    raise TimeoutError
+                with suppress(*blocked):
+                    rest = rest[self._socket.send(rest) :]
+                with suppress(*blocked):
+                    self._receive()
+
+    def _wait(self, sent: Sent, end: float) -> None:
         while sent.response is None:
             self.connection.check()
-            size = self._socket.recv_into(self.get_buffer())
-            if time.monotonic() > end:
+            left = end - time.monotonic()
+            if left <= 0:
                 raise TimeoutError
-            self.connection.receive(self._buffer[:size])
+            self._socket.settimeout(left)
+            self._receive()
+
+    def _receive(self) -> None:
+        self.connection.receive(self._buffer[: self._socket.recv_into(self._buffer)])

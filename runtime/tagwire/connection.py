@@ -130,6 +130,9 @@ class _Side:
             self.error.__cause__ = error
             if not found:
                 raise self.error from error
+        except BaseException:  # for example, Ctrl-C: a frame may be lost
+            self.error = UnusableConnectionError(f"reading the frame at byte {at} was interrupted; connect again")
+            raise
         return found
 
     def _read(self, frame: bytes, offset: int) -> Any:

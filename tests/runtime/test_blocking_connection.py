@@ -17,11 +17,15 @@ import tagwire
 import tagwire_messages as messages
 from tagwire.addresses import AddressError
 from tagwire.blocking_connection import InvalidTimeoutError, reason_of
+from tagwire.connection import ServerConnection
 from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
 METADATA = messages.MetadataRequest(topics=None)
 BEAT = messages.HeartbeatRequest(group_id="g", member_id="m")
+SASL = {messages.ApiKey.SASL_AUTHENTICATE: tagwire.Versions(0, 2)}
+BIG = bytes(12_000_000)
+"""Too many bytes for the buffers of two sockets."""
 
 
 @pytest.fixture
@@ -105,13 +109,16 @@ def test_peers_that_do_not_answer(driver: Any, peer: MockPeer, reply: Any, text:
 def test_a_slow_answer_has_one_deadline(driver: Any) -> None:
     def serve(server: socket.socket) -> None:
         with server.accept()[0] as client, suppress(OSError):
-            for _ in range(30):
-                client.sendall(b"\1")
-                time.sleep(0.1)
+            time.sleep(0.9)
+            client.sendall(b"\1")
+            while client.recv(65536):
+                pass
 
+    start = time.monotonic()
     error = pytest.raises(tagwire.PeerConnectionError, match="no answer came within 1 s")
     with served(serve) as address, error:
-        driver(address, lambda broker: broker.ask(METADATA), timeout=1)
+        driver(address, timeout=1)
+    assert time.monotonic() - start < 1.8
 
 
 def test_a_closed_connection(peer: MockPeer) -> None:
@@ -121,20 +128,62 @@ def test_a_closed_connection(peer: MockPeer) -> None:
         broker.ask(METADATA)
 
 
-@pytest.mark.parametrize("call", ["sendall", "recv_into"])
-def test_ctrl_c_closes_only_a_connection_that_is_sending(peer: MockPeer, monkeypatch: Any, call: str) -> None:
+@pytest.mark.parametrize(("call", "error"), [
+    ("sendall", KeyboardInterrupt), ("sendall", RuntimeError), ("recv_into", KeyboardInterrupt),
+])  # fmt: skip
+def test_an_interrupt_closes_only_a_sending_connection(peer: MockPeer, monkeypatch: Any, call: str, error: Any) -> None:
     def interrupted(sock: socket.socket, data: memoryview) -> int:
         if call == "sendall":
             sock.send(data[:5])
-        raise KeyboardInterrupt
+        raise error
 
     closed = pytest.raises(tagwire.PeerConnectionError, match="the connection is closed")
     with tagwire.connect(str(peer.address), messages.registry) as broker:
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch, pytest.raises(error):
             patch.setattr(socket.socket, call, interrupted, raising=False)
             broker.ask(METADATA)
         with closed if call == "sendall" else nullcontext():
             assert broker.ask(METADATA).cluster_id == "c" and broker.connection.waiting == 0
+
+
+@both
+def test_a_peer_that_reads_no_request_until_its_response_is_read(driver: Any) -> None:
+    def serve(server: socket.socket) -> None:
+        connection = ServerConnection(messages.registry)
+        with server.accept()[0] as client, suppress(OSError):
+            while data := client.recv(65536):
+                for request in connection.receive(data):
+                    client.sendall(connection.send(messages.SaslAuthenticateResponse(auth_bytes=BIG), request))
+
+    requests = [messages.SaslAuthenticateRequest(auth_bytes=BIG)] * 3
+    with served(serve) as address:
+        [found] = driver(address, lambda broker: broker.ask_all(requests), timeout=30, versions=SASL)
+    assert [len(each.auth_bytes) for each in found] == [len(BIG)] * 3
+
+
+def test_no_socket_stays_open_for_a_peer_that_reads_nothing() -> None:
+    brokers = []
+
+    async def ask(address: Any, timeout: float) -> None:
+        async with tagwire.connect_async(address, messages.registry, timeout=timeout, versions=SASL) as broker:
+            brokers.append(broker)
+            await broker.ask(messages.SaslAuthenticateRequest(auth_bytes=BIG))
+
+    async def run(address: Any) -> None:
+        start = time.monotonic()
+        with pytest.raises(tagwire.PeerConnectionError, match="no answer"):
+            await ask(address, 1)
+        assert time.monotonic() - start < 1.9
+        task = asyncio.ensure_future(ask(address, 60))
+        for _ in range(2):  # cancel the request, and then `close`, which waits until the request has been sent
+            await asyncio.sleep(0.2)
+            task.cancel()
+        await asyncio.wait([task])
+        await asyncio.sleep(0.01)
+        assert [each.transport.get_extra_info("socket").fileno() for each in brokers] == [-1, -1]
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        asyncio.run(run(server.getsockname()))
 
 
 @both
@@ -153,6 +202,7 @@ def test_a_timeout_that_is_not_a_positive_number_of_seconds(driver: Any, timeout
 @both
 @pytest.mark.parametrize(("text", "addresses"), [
     ("an address HOST:PORT", ["localhost", "[::1", "::1]:9092", ("localhost", "x"), ("localhost",), 5, None]),
+    ("an address HOST:PORT", ["9092", "b:", ":9092", "b:65536", "b:-1", "b:1234567890", "b:0000000019999999"]),
     ("the name or IP address of a host", ["broker..example:1", "a" * 64 + ":1", "\0:1", "kafka://broker:1", "b:1,c:1"]),
 ])  # fmt: skip
 def test_values_that_are_not_addresses(driver: Any, text: str, addresses: list[Any]) -> None:

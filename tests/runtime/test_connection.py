@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -134,11 +135,14 @@ def test_bytes_that_cannot_be_read_make_it_unusable(text: str) -> None:
             use()
 
 
-def test_the_end_of_the_stream() -> None:
+def test_an_interrupt_while_a_response_is_read_makes_it_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
     client, server = connected(METADATA=(0, 13))
-    assert client.receive(answers(server, server.receive(client.send(METADATA)))[:-1]) == []
-    with pytest.raises(UnusableConnectionError, match="bytes of a frame of"):
-        client.receive(b"")
+    data = answers(server, server.receive(client.send(METADATA)))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(REGISTRY), "decode_response", Mock(side_effect=KeyboardInterrupt))
+        client.receive(data)
+    with pytest.raises(UnusableConnectionError, match="was interrupted; connect again"):
+        client.send(METADATA)
 
 
 def test_a_server_sees_requests_in_versions_that_it_does_not_have() -> None:

@@ -5,15 +5,14 @@ import time
 from typing import Any
 
 import pytest
+from peer_frames import BEAT, OK, framed
 
 import tagwire_messages as kafka
 from tagwire.testing.peer import Address, MockPeer, PeerError, Reply, replies
 from tagwire.testing.peer.replies import Send
 from tagwire.testing.peer.server import _MOST_WAITING, _Waiting
 
-BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
-REQUEST = len(BEAT).to_bytes(4, "big") + BEAT
-OK = kafka.HeartbeatResponse()
+REQUEST = framed(BEAT, 4)
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
@@ -172,26 +171,6 @@ def test_an_error_of_a_callback_ends_no_connection(peer: MockPeer) -> None:
     assert [type(each.cause) for each in peer.problems] == [BrokenPipeError] * 2
 
 
-def test_many_connections_at_once(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply(OK)
-    with peer.running() as address:
-        clients = [connected(address) for _ in range(100)]
-        for client in clients:
-            client.sendall(REQUEST)
-        assert all(read(client, 16) == ANSWER for client in clients)
-        for client in clients:
-            client.close()
-    assert sorted(each.connection for each in peer.requests) == list(range(1, 101))
-
-
-def test_a_client_that_closes_its_side_gets_its_answers(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply(OK, delay=0.05)
-    with peer.running() as address, connected(address) as client:
-        client.sendall(REQUEST)
-        client.shutdown(socket.SHUT_WR)
-        assert read(client, 100) == ANSWER
-
-
 @pytest.mark.parametrize(("problem", "host", "port"), [
     *(("expected the name or IP address of a host, got ", host, 0) for host in ("broker..example", "a" * 64, "\0")),
     *(("other machines can reach it", host, 0) for host in ("0.0.0.0", "::", "", "192.0.2.1", "example.org")),
@@ -220,8 +199,3 @@ def test_a_port_that_is_taken(peer: MockPeer) -> None:
             pass
     with peer.running(port=address.port) as again:  # the port must be free as soon as the server has stopped
         assert again == address
-
-
-def test_addresses_are_written_as_clients_expect() -> None:
-    assert str(Address("127.0.0.1", 9092)) == "127.0.0.1:9092"
-    assert str(Address("::1", 9092)) == "[::1]:9092"
