@@ -10,13 +10,13 @@ from typing import Any
 import jsonschema
 import pytest
 from command import tagwire_outcome, tagwire_process
+from peer_frames import BEAT, framed
 
 import tagwire_cli
 import tagwire_messages as kafka
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "mock-serve.json").read_text())
 SCRIPT = "rules: [{request: HeartbeatRequest, versions: 0-3, reply: {body: {errorCode: 27}}}]"
-BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
 
 
 @pytest.fixture
@@ -35,9 +35,8 @@ def line(process: "subprocess.Popen[str]") -> str:
 
 
 def ask(port: int, version: int) -> bytes:
-    frame = kafka.registry.encode_request(BEAT, version, correlation_id=7)
     with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
-        client.sendall(len(frame).to_bytes(4, "big") + frame)
+        client.sendall(framed(BEAT, version))
         return client.recv(100)
 
 

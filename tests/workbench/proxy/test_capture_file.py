@@ -37,16 +37,6 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_killed_process_leaves_a_readable_file(tmp_path: Path) -> None:
-    """Only complete gzip members may be written, so that the file of a killed process can be read."""
-    file = CaptureFile(tmp_path / "frames.jsonl.gz")
-    file.add(frame(1))
-    while not (data := gzip.decompress(file.path.read_bytes())):
-        threading.Event().wait(0.01)
-    assert json.loads(data)["correlation_id"] == 1
-    file.close()
-
-
 def test_threads_get_the_error_of_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
     file = CaptureFile(tmp_path / "frames.jsonl")
@@ -57,6 +47,19 @@ def test_threads_get_the_error_of_the_writer(tmp_path: Path, monkeypatch: pytest
             file.add(frame(1))
     with pytest.raises(OSError, match=expected):
         file.close()
+
+
+def test_many_small_frames_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture_file, "_MOST_WAITING", 100_000)
+    has_room = threading.Event()
+    monkeypatch.setattr(CaptureFile, "_put", lambda file, data: has_room.wait(60))
+    with CaptureFile(tmp_path / "frames.jsonl") as file:
+        adding = threading.Thread(target=lambda: [file.add(frame(number, b"")) for number in range(1000)])
+        adding.start()
+        adding.join(0.3)
+        assert adding.is_alive()
+        has_room.set()
+        adding.join()
 
 
 def test_end_of_the_writer_is_noticed_without_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,13 +32,7 @@ def _faults(first: str = "", **variables: str) -> int:
     return int(subprocess.check_output([sys.executable, "-c", program], env=os.environ | variables))
 
 
-def test_default_settings_need_new_pages_per_frame() -> None:
+def test_both_settings_reuse_the_pages_of_frames() -> None:
     assert _faults() > 20 * (1 << 20) // resource.getpagesize()
-
-
-def test_by_a_call() -> None:
     assert _faults(KEPT_BY_CALL) < 100
-
-
-def test_by_the_environment() -> None:
     assert _faults(**KEEPING) < 100

@@ -8,7 +8,7 @@ from growth import peak_bytes
 from network_packets import sized
 
 import tagwire_messages as kafka
-from tagwire.addresses import Address, AddressError
+from tagwire.addresses import Address
 from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.fetch_response import NodeEndpoint
 from tagwire_messages.find_coordinator_response import Coordinator
@@ -79,15 +79,6 @@ def test_frames_pass_and_are_recorded(size: int) -> None:
     assert it.frames[3].data == response(BROKERS, 12)[4:], "it is recorded as the server sent it"
     assert {each.server for each in it.frames} == {SERVER}
     assert it.proxy.problems == []
-
-
-def test_bytes_of_large_frames_go_on_at_once() -> None:
-    it = Recording()
-    data = request(kafka.CreateTopicsRequest(), 7)[:12] + bytes(5000)
-    data = sized(data[4:])
-    assert it.from_client(data[:100]) == data[:100]
-    assert it.from_client(data[100:3000]) == data[100:3000]
-    assert it.frames == []
 
 
 AT_0 = kafka.FindCoordinatorRequest(key="g"), 0
@@ -315,22 +306,7 @@ def test_protocol_whose_requests_do_not_identify_their_api(tmp_path: Path, own_m
         Recording(silent.registry)
 
 
-@pytest.mark.parametrize(
-    ("text", "host", "expected"),
-    [
-        ("broker:9092", "", Address("broker", 9092)),
-        ("[::1]:9092", "", Address("::1", 9092)),
-        ("9092", "127.0.0.1", Address("127.0.0.1", 9092)),
-    ],
-)
-def test_addresses(text: str, host: str, expected: Address) -> None:
-    assert Address.parse(text, host) == expected
-    assert host or str(expected) == text
-
-
-@pytest.mark.parametrize(
-    "text", ["9092", "broker:", ":9092", "broker:x", "broker:65536", "broker:-1", "b:1234567890", "b:0000000019999999"]
-)
-def test_strings_that_are_not_addresses(text: str) -> None:
-    with pytest.raises(AddressError, match="HOST:PORT"):
-        Address.parse(text)
+def test_addresses() -> None:
+    for text in ("broker:9092", "[::1]:9092"):
+        assert str(Address.parse(text)) == text
+    assert Address.parse("9092", "127.0.0.1") == ("127.0.0.1", 9092)

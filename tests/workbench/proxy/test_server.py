@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from kafka_clients import CLIENTS, PRINTED, printed_by
 from network_packets import sized
+from peer_frames import BEAT, framed
 
 import tagwire_messages as kafka
 from tagwire.addresses import Address
@@ -17,8 +18,7 @@ from tagwire_workbench.mocking.script import read_script
 from tagwire_workbench.proxy import ProxyError, RecordedFrame, RecordingProxy
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_peer.yaml"
-BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
-REQUEST = sized(BEAT)
+REQUEST = framed(BEAT, 4)
 METADATA = sized(kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1))
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 

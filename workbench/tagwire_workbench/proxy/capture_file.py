@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tagwire.frames.redaction import Redaction
 
 _MOST_WAITING: Final = 1 << 26
+_OVERHEAD: Final = 256
+"""Approximate memory of a waiting frame, apart from its bytes."""
 _PIPE_SIZE: Final = 1 << 20
 _AT_ONCE: Final = 1 << 16
 """Number of bytes of frames to wait for, for at most `_GATHERING` seconds. Fewer bytes are written with one call."""
@@ -167,7 +169,7 @@ class CaptureFile:
     def add(self, frame: RecordedFrame) -> None:
         """Queue a frame. Blocks while too many bytes are pending. Raises OSError if the file can't be written."""
         with self._changed:
-            while self._size > _MOST_WAITING and self._error is None:
+            while self._size + _OVERHEAD * len(self._waiting) > _MOST_WAITING and self._error is None:
                 self._changed.wait()
             if self._error is not None:
                 raise self._error
