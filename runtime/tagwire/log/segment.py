@@ -156,7 +156,7 @@ class Segment:
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
         """Return the last `.index` entry at or below `offset` (by default, the last entry), or None if there is none.
 
-        Reads only a few entries. Raises LogError if the index is invalid.
+        Reads only a few entries. An entry with a negative position is ignored. Raises LogError if the index is invalid.
         """
         path = self.sibling("index")
         if path is None:
@@ -164,7 +164,7 @@ class Segment:
         base = self.base_offset or 0
         with self.lookup(path, OffsetIndex.LAYOUT) as entries:
             found = (entries[-1] if entries else None) if offset is None else entries.at_or_before(offset - base)
-        return None if found is None else OffsetEntry(base + found[0], found[1])
+        return None if found is None or found[1] < 0 else OffsetEntry(base + found[0], found[1])
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:

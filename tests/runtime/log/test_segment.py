@@ -72,14 +72,15 @@ def test_native_search(batches: Positions, offset: int, ending: str) -> None:
 @given(
     segments(("v2", "v2", "v2", "empty", "v1")),
     st.integers(0, 40),
-    st.sampled_from(["none", "right", "inside", "late"]),
+    st.sampled_from(["none", "right", "inside", "late", "negative"]),
 )
 @example(in_a_row(*(made("v2", 4 * n, 4, 400) for n in range(4))), 11, "late")
+@example(in_a_row(*(made("v2", 4 * n, 4, 400) for n in range(4))), 11, "negative")
 def test_index_never_changes_the_position(
     tmp_path_factory: pytest.TempPathFactory, batches: Positions, offset: int, index: str
 ) -> None:
     path = write_segment(tmp_path_factory.mktemp("t"), encoded(batches))
-    moved = 7 if index == "inside" else 0
+    moved = {"inside": 7, "negative": -(1 << 31)}.get(index, 0)
     entries = [pack(">ii", batch.last_offset, position + moved) for position, batch in batches[1:]]
     if index == "late":
         entries = [pack(">ii", 0, position) for position, _ in batches[-1:]]
