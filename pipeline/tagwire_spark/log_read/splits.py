@@ -161,6 +161,9 @@ def _requested(query: LogQuery, to_read: _ToRead, location: Location) -> Iterato
         is_last = next_base == NO_OFFSET
         path = segment.path
         state = location.growing_state_of(path, segment.end) if is_last else location.state_of(path)
+        if state.size > _SPLIT_BYTES and state.ends and not state.ends[1]:
+            segment.end = _end_before_zeros(segment, query)
+            state = location.growing_state_of(path, segment.end)
         size = state.size if segment.end is None else min(state.size, segment.end)
         split = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, next_base, segment.end)
         yield segment, split
@@ -187,6 +190,14 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     for kind, offset in given.items() if is_compared else ():
         if offset > end.offset:
             raise loss(f"The {kind} offset {offset} is greater than {end.offset}, the log end offset of {name}")
+
+
+def _end_before_zeros(segment: Segment, query: LogQuery) -> int | None:
+    """Return the end of a segment's last batch if only zeros follow, so that not every task has to read the zeros."""
+    end = end_of([segment], query.formats, permissive=True)
+    with segment.opened() as data:
+        scan = Scan(segment.name, data, query.formats)
+        return end.position if end is not None and scan.ends_at(end.position) else segment.end
 
 
 def _damage_after(end: LogEnd, segment: Segment, query: LogQuery) -> Damage | None:

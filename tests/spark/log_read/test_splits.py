@@ -60,13 +60,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("preallocated", [False, True])
 def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
-    """Check that the driver reads no indexes, so that its work doesn't grow with the number of splits."""
+    """Check that the driver's work doesn't grow with the number of splits. It reads an index only before zeros."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
     query = log_query({"path": str(tmp_path)})
     parts = plan(query)
     assert len(parts) == 16 and max(each.end - each.start for each in parts) <= (64 << 20)
     assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
-    assert reads == []
+    assert sum(reads) < (512 if preallocated else 1)
     for each in parts[1:]:
         # A task begins one batch before its split, to check the first batch's offset.
         before = each.start // STEP - 1

@@ -8,6 +8,7 @@ from written_logs import once, read_rows
 
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read import splits
+from tagwire_spark.log_read.query import log_query
 
 LAST = batch(40, size=300)
 TAILS = {
@@ -83,3 +84,12 @@ def test_a_batch_that_is_completed_while_a_read_is_planned(tmp_path: Path, monke
     segment(tmp_path / "t-0", 0, batch(0), LAST[:100], bytes(5000))
     once(monkeypatch, splits, "_damage_after", lambda: segment(tmp_path / "t-0", 0, batch(0), LAST, LAST[:50]))
     assert offsets(read_rows(tmp_path, partial="true")) == [*range(5)]
+
+
+def test_tasks_do_not_read_the_zeros_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splits, "_SPLIT_BYTES", 1000)
+    segment(tmp_path / "t-0", 0, batch(0), bytes(5000))
+    assert [each.end for each in splits.plan(log_query({"path": str(tmp_path)}))] == [len(batch(0))]
+    segment(tmp_path / "t-0", 0, batch(0), LAST[:100], bytes(5000))
+    with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
+        read_rows(tmp_path)
