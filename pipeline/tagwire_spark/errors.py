@@ -162,7 +162,7 @@ def unreadable(text: str, errno: int | None = None) -> PipelineError:
 
 def changed(why: str) -> PipelineError:
     """Return the error KAFKA_LOG_CHANGED, for a log that a broker or another program changed while it was read."""
-    return PipelineError("KAFKA_LOG_CHANGED", f"{why}; run the query or the job again.")
+    return PipelineError("KAFKA_LOG_CHANGED", f"{why}; call load() again and repeat the query, or run the job again.")
 
 
 def loss(why: str) -> PipelineError:

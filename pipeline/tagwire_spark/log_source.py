@@ -103,7 +103,10 @@ class LogReader(DataSourceReader):
 
 
 class PushingLogReader(LogReader):
-    """A batch reader that uses Spark's filters to read less."""
+    """A batch reader that uses Spark's filters to read less.
+
+    Spark 4.3 also uses the narrowed query for other queries on the same DataFrame, even if they have no filters.
+    """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Narrow the query with Spark's filters. Return the filters that Spark must still apply to the rows."""

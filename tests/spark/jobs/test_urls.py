@@ -164,7 +164,7 @@ def test_a_segment_that_changes_after_it_was_listed(
     original, data = CountedFileSystem.find, store.store[name].getvalue()
     for change, text in (
         (lambda: store.pipe(name, store.store[name].getvalue() + b"x"), "replaced or truncated.*ETag"),
-        (lambda: store.rm(name), "the file no longer exists; run the query or the job again"),
+        (lambda: store.rm(name), "the file no longer exists; call load.. again and repeat"),
     ):
 
         def find(self: Any, *words: Any, change: Any = change, **options: Any) -> Any:
