@@ -12,6 +12,7 @@ import socket
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.addresses import Address
@@ -127,11 +128,12 @@ def connect(
 
 
 class Peer(BasePeer):
-    """A connection to a peer. Not thread-safe."""
+    """A connection to a peer. Several threads may share it: each call waits until other threads' calls have ended."""
 
     def __init__(self, connection: Connection, timeout: float, sock: socket.socket) -> None:
         super().__init__(connection, timeout)
         self._socket = sock
+        self._lock = RLock()  # `ask_all` may take requests from a generator that calls `ask`
 
     def close(self) -> None:
         self.connection.close()
@@ -144,13 +146,14 @@ class Peer(BasePeer):
         self.close()
 
     def carry_out(self, steps: Steps) -> Any:
-        for step in steps:
-            if isinstance(step, Done):
-                return step.result
-            if isinstance(step, bytes | Sent):
-                self._exchange(step)
-            else:
-                time.sleep(step)
+        with self._lock:
+            for step in steps:
+                if isinstance(step, Done):
+                    return step.result
+                if isinstance(step, bytes | Sent):
+                    self._exchange(step)
+                else:
+                    time.sleep(step)
 
     def _exchange(self, step: bytes | Sent) -> None:
         end = time.monotonic() + self._timeout

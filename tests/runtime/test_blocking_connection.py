@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,15 @@ def test_answers(driver: Any, peer: MockPeer) -> None:
     )
     assert (one.cluster_id, silent, len(many)) == ("c", None, 300)
     assert {each.header.client_id for each in peer.journal.requests} == {"me"}
+
+
+def test_threads_share_a_connection(peer: MockPeer) -> None:
+    peer.on(messages.HeartbeatRequest).reply(
+        lambda beat: messages.HeartbeatResponse(error_code=int(beat.message.group_id))
+    )
+    with tagwire.connect(str(peer.address), messages.registry) as broker, ThreadPoolExecutor(8) as threads:
+        beats = [messages.HeartbeatRequest(group_id=str(number)) for number in range(400)]
+        assert [each.error_code for each in threads.map(broker.ask, beats)] == [*range(400)]
 
 
 @both

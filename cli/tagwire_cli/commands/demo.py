@@ -120,7 +120,7 @@ def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcom
     elif error is not None:
         outcome.failed.append((capture, f"was rejected: {error}"))
     elif again != capture.data:
-        outcome.failed.append((capture, "encoded to different bytes"))
+        outcome.failed.append((capture, "was encoded to different bytes"))
     else:
         outcome.good.append(capture)
 
@@ -194,9 +194,7 @@ def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str
 
 def _print_failures(registry: "Registry", outcome: _Outcome) -> None:
     for capture, reason in outcome.failed[:_FAILURES_SHOWN]:
-        say(
-            f"tagwire: {_client(capture)}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True
-        )
+        say(f"tagwire: {capture.position}: {_client(capture)}, {_what(registry, capture)} {reason}", err=True)
     if outcome.failed:
         say(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
     elif not outcome.good:

@@ -82,7 +82,10 @@ def test_frames_of_unknown_versions_are_counted(tmp_path: Path) -> None:
 def test_rejected_frame_fails_the_demo(tmp_path: Path) -> None:
     result = run(write(tmp_path, [row(), row(REQUEST + b"\0")]))
     assert result.exit_code == 1
-    assert "someone, MetadataRequest v12" in result.stderr and "1 byte after the message" in result.stderr
+    assert (
+        "line 2: someone, MetadataRequest v12 was rejected: " in result.stderr
+        and "1 byte after the message" in result.stderr
+    )
     assert "1 frame failed" in result.stderr
 
 

@@ -158,8 +158,10 @@ def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
 def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
     request = frame(kafka.SaslAuthenticateRequest(auth_bytes=b"x"), 2)
-    file = capture(tmp_path, request, frame(kafka.SaslAuthenticateResponse(auth_bytes=b"other"), 2))
-    assert "auth_bytes  expected <hidden>, received <hidden>" in replay(file, "--to", peer.address)[1]
+    answer = frame(kafka.SaslAuthenticateResponse(auth_bytes=b"other"), 2)
+    file = capture(tmp_path, request, answer, request, replace(answer, data=answer.data[:-1]))
+    out = replay(file, "--to", peer.address)[1]
+    assert "auth_bytes  expected <hidden>, received <hidden>" in out and " 22 bytes, received 24 other bytes\n" in out
     assert b"secret".hex() in replay(file, "--to", peer.address, "--show-sensitive")[1]
 
 

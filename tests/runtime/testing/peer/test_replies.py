@@ -7,7 +7,6 @@ import pytest
 from peer_frames import BEAT, OK, answer, framed
 
 import tagwire_messages as kafka
-from tagwire import EncodeError
 from tagwire.testing.peer import Action, Close, MockPeer, PeerError, Reply, Send, Wait
 
 
@@ -131,15 +130,6 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
     peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(topics=topics), fields={"topics[].error_code": -7})
     found = answer(peer.connect(), kafka.MetadataRequest(topics=[]), 12)
     assert [topic.error_code for topic in found.topics] == [-7, -7]
-
-
-def test_value_missing_from_the_version(peer: MockPeer) -> None:
-    peer.on(kafka.LeaveGroupRequest).reply(
-        kafka.LeaveGroupResponse(members=[kafka.leave_group_response.MemberResponse(member_id="m")])
-    )
-    connection = peer.connect()
-    assert connection.receive_data(framed(kafka.LeaveGroupRequest(group_id="g"), 0)) == [Close()]
-    assert isinstance(peer.problems[0].cause, EncodeError)
 
 
 def test_faults_of_a_sequence_are_combined_with_those_of_its_replies(peer: MockPeer) -> None:
