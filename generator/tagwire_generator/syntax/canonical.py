@@ -32,13 +32,17 @@ Note = Callable[[str], None]
 
 
 def plain_tree(node: JsonNode) -> Any:
-    """Convert the parsed tree of a valid spec to dicts, lists and scalars without positions."""
+    """Convert the parsed tree of a valid spec to dicts, lists and scalars without positions.
+
+    A number stays as it is written, as a string, if Python would write it differently, such as 1.50.
+    """
     if isinstance(node, Object):
         return {member.key: plain_tree(member.value) for member in node.all_members}
     if isinstance(node, Items):
         return [plain_tree(item) for item in node.items]
     assert isinstance(node, Scalar)
-    return node.value
+    is_number = type(node.value) in (int, float)
+    return node.raw if is_number and str(node.value) != node.raw else node.value
 
 
 def parsed_form(text: str) -> dict[str, Any]:
@@ -90,8 +94,8 @@ class _Key(NamedTuple):
 
 
 def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, what: str) -> dict[str, Any]:
-    for name in spec:
-        if name not in keys:
+    for name, value in spec.items():
+        if name not in keys and value is not None:
             raise SpecError(f"{scope.path or 'message'}: a {what} can't have the key {name!r}; remove the key")
     form: dict[str, Any] = {}
     for name, key in keys.items():
@@ -119,7 +123,8 @@ def _completed(form: dict[str, Any], keys: Mapping[str, _Key], **missing: Any) -
 
 
 def _not_empty(value: Any, scope: _Scope) -> str | None:
-    return str(value) or None
+    text = str(value)
+    return (text.lower() if isinstance(value, bool) else text) or None
 
 
 def _type(value: Any, scope: _Scope) -> str:
@@ -158,8 +163,8 @@ def _by_version(value: Any, scope: _Scope) -> dict[str, str]:
 
 def _default(value: Any, scope: _Scope) -> str | None:
     """Return a default as text, or None for an empty string. Hexadecimal numbers are converted to decimal."""
-    text = str(value)
-    if not text:
+    text = _not_empty(value, scope)
+    if text is None:
         return None
     primitive = WIRE_TYPES.get(scope.field_type)
     if primitive is None or text == "null":

@@ -44,14 +44,14 @@ LENIENT = """
     { "versions": "0-32767", "type": " []  Bar ", "name": "Bars", "mapKey": false, /* of the first version */
       "fields": [
         { "type": "int32", "name": "Count", "versions": 0, "mapKey": "true", "about": "How many." },
-        { "type": "bool", "name": "Open", "versions": "2-2", "default": "TRUE", "ignorable": 1 },
+        { "type": "bool", "name": "Open", "versions": "2-2", "default": "TRUE", "ignorable": 1, "about": true },
         { "type": "string", "name": "Rack", "taggedVersions": "1+", "tag": "0", "nullableVersions": "1+",
           "default": "null", "entityType": "unknown" },
         { "type": "Empty", "name": "Empty", "versions": "0+", "fields": [] }
       ] },
-    { "name": "Limit", "type": "int32", "versions": "1-3", "default": "0x7fffffff" },
+    { "name": "Limit", "type": "int32", "versions": "1-3", "default": "0x7fffffff", "about": 1.50 },
     { "name": "Data", "type": "bytes", "versions": "0+", "default": "", "zeroCopy": true, "nullableVersions": "none" },
-    { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null },
+    { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null, "none": null },
     { "recordFormats": { "2-32767": "v2", "0-1": "v1" }, "name": "Batches", "type": "records", "versions": "0+" }
   ],
   "commonStructs": { "name": "Common", "versions": "0+" },
@@ -74,12 +74,12 @@ CANONICAL = """\
   "fields": [
     { "name": "Bars", "type": "[]Bar", "versions": "0+", "fields": [
       { "name": "Count", "type": "int32", "versions": "0", "mapKey": true, "about": "How many." },
-      { "name": "Open", "type": "bool", "versions": "2", "default": "true", "ignorable": true },
+      { "name": "Open", "type": "bool", "versions": "2", "default": "true", "ignorable": true, "about": "true" },
       { "name": "Rack", "type": "string", "versions": "1+", "nullableVersions": "1+", "tag": 0,
         "taggedVersions": "1+", "default": "null" },
       { "name": "Empty", "type": "Empty", "versions": "0+", "fields": [] }
     ] },
-    { "name": "Limit", "type": "int32", "versions": "1-3", "default": "2147483647" },
+    { "name": "Limit", "type": "int32", "versions": "1-3", "default": "2147483647", "about": "1.50" },
     { "name": "Data", "type": "bytes", "versions": "0+", "zeroCopy": true },
     { "name": "Shared", "type": "Common", "versions": "0+" },
     { "name": "Batches", "type": "records", "versions": "0+", "recordFormats": { "0-1": "v1", "2+": "v2" } }
@@ -139,6 +139,7 @@ def test_each_lenient_form_is_noted() -> None:
         'Bars.Count: versions given as 0, read as "0"',
         'Bars.Count: mapKey given as "true", read as true',
         "Bars.Open: ignorable given as 1, read as true",
+        'Bars.Open: about given as true, read as "true"',
         'Bars.Rack: tag given as "0", read as 0',
         "Bars.Rack has no versions; using its taggedVersions 1+",
         "Shared: default given as null, which is the same as leaving it out",
