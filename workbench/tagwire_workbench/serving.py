@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from tagwire.addresses import Address
 
 T = TypeVar("T")
+
+_CLOSING: Final = 2.0
 
 
 def server_address(text: str, host: str = "") -> "Address":
@@ -87,6 +91,35 @@ class Stopping:
                 self.stop(error)
 
         return call
+
+
+class Printing:
+    """Prints in a separate thread, so that a slow reader of the output delays neither the server nor its end."""
+
+    def __init__(self, stopping: Stopping) -> None:
+        self._stopping = stopping
+        self._waiting: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name="tagwire output", daemon=True)
+        self._thread.start()
+
+    def add(self, show: Callable[[], None]) -> None:
+        self._waiting.put(show)
+
+    def close(self) -> None:
+        """Wait until queued output is printed, or until nothing was printed for `_CLOSING` seconds."""
+        self._waiting.put(None)
+        left = 0
+        while self._thread.is_alive() and left != self._waiting.qsize():
+            left = self._waiting.qsize()
+            self._thread.join(_CLOSING)
+
+    def _work(self) -> None:
+        while (show := self._waiting.get()) is not None:
+            try:
+                show()
+            except OSError as error:  # standard output is closed
+                self._stopping.stop_from_thread(error)
+                return
 
 
 def exit_for_problems(number: int) -> None:

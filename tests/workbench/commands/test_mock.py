@@ -98,6 +98,16 @@ def test_exits_when_standard_output_is_closed(script: Path, version: int) -> Non
         assert "Error" not in process.stderr.read()
 
 
+def test_output_that_nobody_reads_delays_neither_clients_nor_the_end(script: Path) -> None:
+    with serving(script, "--json") as process:
+        port = json.loads(line(process))["port"]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(framed(BEAT, 0) * 2000)
+            assert len(client.makefile("rb").read(2000 * 10)) == 2000 * 10
+        process.terminate()
+        assert process.wait(timeout=30) == 0
+
+
 run = partial(tagwire_outcome, "mock", "serve")
 
 

@@ -15,8 +15,6 @@ from network_packets import sized
 import tagwire_cli
 import tagwire_messages as kafka
 from tagwire.testing.peer import MockPeer
-from tagwire_workbench.commands import record
-from tagwire_workbench.serving import Stopping
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "record.json").read_text())
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
@@ -104,24 +102,6 @@ def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
 
 
 run = partial(tagwire_outcome, "record")
-
-
-def test_blocked_standard_output_does_not_stop_the_recording() -> None:
-    printing = record._Printing(Stopping())
-    reads = threading.Event()
-    printed: list[int] = []
-
-    def wait() -> None:
-        reads.wait(60)
-        printed.append(0)
-
-    printing.add(wait)
-    for number in (1, 2):
-        printing.add(partial(printed.append, number))
-    assert printed == []
-    reads.set()
-    printing.close()
-    assert printed == [0, 1, 2]
 
 
 def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems
+from tagwire_workbench.serving import Printing, Stopping, duration_option, exit_for_problems
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
@@ -81,35 +81,38 @@ def serve(
     if is_check:
         return
     stopping = Stopping()
-    peer.journal.on_received = stopping.guarding(partial(_print_json, registry) if as_json else _print_text)
-    peer.journal.on_problem = stopping.guarding(say_error)
+    printing = Printing(stopping)
+
+    def received(request: "Received") -> None:
+        printing.add(
+            partial(write_json_line, _row(registry, request)) if as_json else partial(write_line, _line(request))
+        )
 
     def show(address: "Address") -> None:
-        if as_json:
-            write_json_line({"host": address.host, "port": address.port})
-        else:
-            write_line(f"listening at {address}")
+        row = {"host": address.host, "port": address.port}
+        printing.add(partial(write_json_line, row) if as_json else partial(write_line, f"listening at {address}"))
 
+    peer.journal.on_received = received
+    peer.journal.on_problem = lambda problem: printing.add(partial(say_error, problem))
     asyncio.run(stopping.serve(peer.serving(host, port, allow_remote=allow_remote), seconds, show))
+    printing.close()
     exit_for_problems(len(peer.problems))
 
 
-def _print_text(request: "Received") -> None:
-    write_line(f"#{request.number} ({request.position}): {request.name} v{request.version}")
+def _line(request: "Received") -> str:
+    return f"#{request.number} ({request.position}): {request.name} v{request.version}"
 
 
-def _print_json(registry: "Registry", request: "Received") -> None:
-    """Print a request like `tagwire decode --frames request`, but with its number and position."""
+def _row(registry: "Registry", request: "Received") -> dict[str, Any]:
+    """Return a request as `tagwire decode --frames request` prints it, together with its number and position."""
     header_version = registry[request.name].header_version(request.version)
-    write_json_line(
-        {
-            "number": request.number,
-            "connection": request.connection,
-            "index": request.index,
-            "offset": request.offset,
-            "message": request.name,
-            "version": request.version,
-            "header": request.header.to_json(header_version),
-            "body": None if request.message is None else request.message.to_json(request.version),
-        }
-    )
+    return {
+        "number": request.number,
+        "connection": request.connection,
+        "index": request.index,
+        "offset": request.offset,
+        "message": request.name,
+        "version": request.version,
+        "header": request.header.to_json(header_version),
+        "body": None if request.message is None else request.message.to_json(request.version),
+    }

@@ -1,11 +1,8 @@
 """`tagwire record`: run a proxy that writes the traffic to a capture file."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,14 +12,11 @@ from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_cli.paths import AnyPath
-from tagwire_workbench.serving import Stopping, duration_option, exit_for_problems, server_address
+from tagwire_workbench.serving import Printing, Stopping, duration_option, exit_for_problems, server_address
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
     from tagwire_workbench.proxy import RecordedFrame
-
-_CLOSING: Final = 2.0
-"""Seconds to wait at the end for output that is still queued."""
 
 
 @click.command("record")
@@ -90,7 +84,7 @@ def command(
     registry = find_registry(package)
     require_headers(registry)
     stopping = Stopping()
-    printing = _Printing(stopping)
+    printing = Printing(stopping)
 
     def add(frame: "RecordedFrame") -> None:
         file.add(frame)  # `file` is opened below, because it reports problems to the proxy
@@ -122,29 +116,3 @@ def command(
     passed = f"{count(file.counts[True], 'request')} and {count(file.counts[False], 'response')}"
     say(f"recorded {passed} of {count(proxy.connection_count, 'connection')}", err=True)
     exit_for_problems(proxy.problem_count)
-
-
-class _Printing:
-    """Prints in a separate thread, so that a slow reader of the output doesn't delay the proxy."""
-
-    def __init__(self, stopping: Stopping) -> None:
-        self._stopping = stopping
-        self._waiting: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = Thread(target=self._work, name="tagwire record output", daemon=True)
-        self._thread.start()
-
-    def add(self, show: "Callable[[], None]") -> None:
-        self._waiting.put(show)
-
-    def close(self) -> None:
-        """Wait at most `_CLOSING` seconds for queued output to be printed."""
-        self._waiting.put(None)
-        self._thread.join(_CLOSING)
-
-    def _work(self) -> None:
-        while (show := self._waiting.get()) is not None:
-            try:
-                show()
-            except OSError as error:  # standard output is closed
-                self._stopping.stop_from_thread(error)
-                return
