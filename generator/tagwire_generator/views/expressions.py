@@ -235,11 +235,11 @@ class Expressions:
         if isinstance(element, Array):
             put, inner = self.use("tagwire.wire", "put_each"), element.element
             if isinstance(inner, Fixed) and inner.wire.is_raw:
-                one = f"{self.numbers(inner.wire)}.put{'_compact' * (element.length == COMPACT)}(out, values)"
+                puts = f"{self.numbers(inner.wire)}.put{'_compact' * (element.length == COMPACT)}"
             else:
                 count = self.use("tagwire.wire", f"put_{_compact(element.length)}count")
-                one = f"({count}(out, values), {self.elements_writer(inner, 'out', 'values')})"
-            return f"{put}({out}, {values}, lambda out, values: {one})"
+                puts = f"{count}, lambda out, values: {self.elements_writer(inner, 'out', 'values')}"
+            return f"{put}({out}, {values}, {puts})"
         return self.put_elements(element, out, values)
 
     def element_reader(self, element: Type, count: str) -> str:

@@ -136,8 +136,10 @@ class _Steps:
         element = kind.element
         if isinstance(element, Fixed) and element.wire.is_raw:
             numbers = self.expressions.numbers(element.wire)
-            if not compact:
-                return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
+            # For type checkers, the variable `values` of the quick way can't have several types.
+            if not compact or element.wire.family == "floating":
+                put = f"{numbers}.put{'_compact' * compact}"
+                return WriteStep("statements", lines=(f"{put}({self.out}, {value})",))
             self.expressions.use("tagwire.wire", "EMPTY")
             quick = f"{self.out} += {self.expressions.numbers(element.wire, 'packers')}[n](*values)"
             slow = f"{numbers}.put_compact({self.out}, values)"

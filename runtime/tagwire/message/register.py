@@ -143,9 +143,10 @@ class EnumType(IntegerType):
         self.enum = enum
         self.is_closed = enum.is_closed()
         """Whether numbers without a member are rejected."""
-        self.members = _Members({int(member): member for member in enum})
+        members = _Members({int(member): member for member in enum})
+        members.type = self
+        self.members: dict[int, Any] = members
         """Members by number; generated code looks up every number that it reads."""
-        self.members.type = self
         self.numbers = {member.text: member for member in enum}
         """Members by display name, which JSON and specs use."""
 

@@ -221,10 +221,11 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
     return tuple(arrays), pos
 
 
-def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append each array by calling `put(out, array)`. The number of arrays is not written."""
+def put_each(out: bytearray, values: Sequence[T], *puts: Callable[[bytearray, T], object]) -> None:
+    """Append each array by calling `put(out, array)` for each of `puts`. The number of arrays is not written."""
     for value in values:
-        put(out, value)
+        for put in puts:
+            put(out, value)
 
 
 def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:

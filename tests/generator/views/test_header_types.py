@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from command import tagwire_result
+from task_specs import KIND, STATE, TASK
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.frames.message_index import UnknownMessageError
@@ -37,6 +38,7 @@ REQUEST = spec("OrderRequest", "request", {"name": "Item", "type": "string"}, ap
 RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"}, apiKey=9)
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
+ARRAYS = [{"name": f"F{n}", "type": each} for n, each in enumerate(["[]int8", "[]float64", "[][]string", "[][][]bool"])]
 PACKAGES: dict[str, list[dict[str, Any]]] = {
     # The header has additional fields, and all of Kafka's fields except the client ID.
     "traced": [
@@ -53,12 +55,11 @@ PACKAGES: dict[str, list[dict[str, Any]]] = {
     "bare": ORDERS,
     # The generated registry also uses the names `RequestHeader` and `Any`.
     "namesakes": [
-        spec(
-            "OrderRequest", "request", {"name": "Item", "type": "RequestHeader", "fields": REQUEST["fields"]}, apiKey=9
-        ),
+        {**REQUEST, "fields": [{**REQUEST["fields"][0], "type": "RequestHeader", "fields": REQUEST["fields"]}]},
         {**RESPONSE, "aliases": ["Any"]},
         spec("RequestHeader", "header", *API),
     ],
+    "tasks": [TASK, STATE, KIND, spec("ArrayData", "data", *ARRAYS, flexibleVersions="1+")],
 }
 ORDER = bytes.fromhex("0003 706965")
 """OrderRequest(item="pie"): an int16 length and three letters."""
@@ -93,9 +94,8 @@ def test_a_header_with_fields_of_its_own(packages: dict[str, ModuleType]) -> Non
     frame = traced.OrderRequest.decode_frame(data)
     assert (frame.header.trace_id, frame.header.request_api_key, frame.version) == (5, 9, 1)
     assert frame == traced.registry.decode_request(data) and type(frame.header) is traced.registry.request_header
-    answer = traced.registry.encode_response(
-        traced.OrderResponse(price=2), 1, header=traced.ResponseHeader(node=3), correlation_id=7
-    )
+    header = traced.ResponseHeader(node=3)
+    answer = traced.registry.encode_response(traced.OrderResponse(price=2), 1, header=header, correlation_id=7)
     assert answer == bytes.fromhex("00000007 03 00000002")
     assert traced.OrderResponse.decode_frame(answer, 1).header == traced.ResponseHeader(node=3, correlation_id=7)
 
@@ -110,10 +110,9 @@ def test_a_header_that_does_not_begin_with_the_api(packages: dict[str, ModuleTyp
     for decode in (package.OrderRequest.decode_frame, package.registry.decode_request, package.registry.decode_header):
         with pytest.raises(DecodeError) as caught:
             decode(data)
-        assert "RequestHeader: byte 0: found a header without the API key and version of its request" in str(
-            caught.value
-        )
-        assert "expected a header whose versions all begin with the int16 fields request_api_key" in str(caught.value)
+        error = str(caught.value)
+        assert "RequestHeader: byte 0: found a header without the API key and version of its request" in error
+        assert "expected a header whose versions all begin with the int16 fields request_api_key" in error
     read, end = package.RequestHeader.decode_from(data, 0)
     assert package.OrderRequest.decode_from(data, 1, end) == (order, len(data))
     with pytest.raises(EncodeError, match="correlation_id is given, but the RequestHeader of this package has no such"):
@@ -243,9 +242,8 @@ def test_type_checkers_know_the_header(folder: Path, checker: str) -> None:
     if importlib.util.find_spec(checker) is None:
         pytest.skip(f"{checker} is not installed")
     (folder / "use.py").write_text(USE)
-    (folder / "pyrightconfig.json").write_text(
-        json.dumps({"include": ["use.py"], "typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": "error"})
-    )
+    config = {"include": ["use.py"], "typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": "error"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(config))
     words = {
         "mypy": ["--strict", "--config-file=", "use.py", *PACKAGES],
         "pyright": ["--pythonpath", sys.executable, "--project", "."],

@@ -43,6 +43,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 STRING, BYTES, INT8 = WIRE_TYPES["string"], WIRE_TYPES["bytes"], Fixed(WIRE_TYPES["int8"])
 UINT8 = Fixed(IntegerType("uint8", "B", 1, 0, 255))
 UINT64 = Fixed(IntegerType("uint64", "Q", 8, 0, 2**64 - 1))
+NUMBERS = Array(INT8, INT32, nullable=False)
 RECORDS = StructLayout("records", (Item("raw", Sized(WIRE_TYPES["records"], UVARINT, nullable=False), default=None),))
 ANY = Limits()
 
@@ -92,10 +93,7 @@ TYPES: list[tuple[Type, list[Any]]] = [
         Nested(tagged(OptionalBuffer, UINT64, 7, length=UVARINT, counts_tag=True)),
         with_tags((7, 2**64 - 1), ({}, {1: b"y", 9: b"z"})),
     ),
-    (
-        Nested(tagged(OptionalBuffer, Array(INT8, INT32, nullable=False), (), length=VARINT)),
-        with_tags(([], [1]), ({},)),
-    ),
+    (Nested(tagged(OptionalBuffer, NUMBERS, (), length=VARINT)), with_tags(([], [1]), ({},))),
     # Records are null by default, even if they are not nullable.
     (Nested(tagged(TaggedSection, Nested(RECORDS), DEFAULT_STRUCT)), with_tags(({"raw": None}, {"raw": b"x"}), ({},))),
 ]
