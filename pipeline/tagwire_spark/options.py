@@ -73,7 +73,7 @@ class Options:
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:
-            raise invalid(f"Option {name}: expected {' or '.join(choices)}, got {value!r}.")
+            raise invalid(f"Option {name}: expected {' or '.join(choices)}, got {shown(value)}.")
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -86,7 +86,7 @@ class Options:
         try:
             number = int(self.text(name))
         except ValueError:
-            raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
+            raise invalid(f"Option {name}: expected an integer, got {shown(self.text(name))}.") from None
         return _in_range(name, number, least, most)
 
     def size(self, name: str, least: int | None = None, most: int | None = None) -> int | None:
@@ -96,7 +96,7 @@ class Options:
         found = _SIZE.fullmatch(self.text(name).strip().lower())
         if found is None:
             raise invalid(
-                f"Option {name}: expected a number of bytes, such as 1048576 or 64m, got {self.text(name)!r}."
+                f"Option {name}: expected a number of bytes, such as 1048576 or 64m, got {shown(self.text(name))}."
             )
         return _in_range(name, int(found[1]) << 10 * "bkmgtp".index(found[2] or "b"), least, most)
 
@@ -104,7 +104,7 @@ class Options:
         """Return a duration in seconds, given in Spark's form: 500ms, 10s, 15m, 2h or 1d."""
         found = _DURATION.fullmatch(self.text(name, default).strip().lower())
         if found is None:
-            raise invalid(f"Option {name}: expected a duration, such as 30s or 15m, got {self.text(name)!r}.")
+            raise invalid(f"Option {name}: expected a duration, such as 30s or 15m, got {shown(self.text(name))}.")
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:

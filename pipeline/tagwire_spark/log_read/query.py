@@ -230,7 +230,7 @@ def storage_options(options: Options) -> StorageOptions:
     """Parse the file system options for URLs. Raises PipelineError, without secrets, if they aren't a JSON object."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise invalid('Option storageOptions must be a JSON object of options for fsspec, such as {"anon": true}.')
@@ -269,7 +269,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         raise TypeError
     except (AttributeError, TypeError):
         expected = 'a JSON object of topics with their partition numbers, such as {"topic": [0, 1]}'
-        raise invalid(f"Option assign: expected {expected}, got {value!r}.") from None
+        raise invalid(f"Option assign: expected {expected}, got {shown(value)}.") from None
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
@@ -303,8 +303,8 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
             for topic, numbers in value.items()
             for partition, number in ({ALL: words[numbers]} if isinstance(numbers, str) else numbers).items()
         }
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise invalid(f"Option {name}: expected {expected}, got {options.text(name)!r}.") from None
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        raise invalid(f"Option {name}: expected {expected}, got {shown(options.text(name))}.") from None
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
