@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from command import tagwire_outcome, tagwire_process, tagwire_result
-from network_packets import sized
+from peer_frames import BEAT, framed
 
 import tagwire_cli
 import tagwire_messages as kafka
@@ -18,13 +18,7 @@ from tagwire.testing.peer import MockPeer
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "record.json").read_text())
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
-
-
-def encoded(message: object) -> bytes:
-    return sized(kafka.registry.encode_request(message, message.VERSIONS.highest, correlation_id=7))  # type: ignore
-
-
-BEAT = encoded(kafka.HeartbeatRequest(group_id="g", member_id="m"))
+REQUEST = framed(BEAT, 4)
 recording = partial(tagwire_process, "record")
 
 
@@ -52,12 +46,12 @@ def rows(path: Path) -> list[dict[str, object]]:
 def test_up_to_a_signal(ending: signal.Signals, peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
     with recording("--to", peer.address, "--output", file, "--json", "--run", "r1", "--label", "me") as process:
-        assert ask(port_of(process), BEAT) == ANSWER
+        assert ask(port_of(process), REQUEST) == ANSWER
         process.send_signal(ending)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (0, "", "recorded 1 request and 1 response of 1 connection\n")
     request, response = rows(file)
-    assert (request["dir"], request["hex"], response["dir"]) == ("req", BEAT[4:].hex(), "resp")
+    assert (request["dir"], request["hex"], response["dir"]) == ("req", REQUEST[4:].hex(), "resp")
     assert {(row["run"], row["client_label"], row["api_key"], row["api_version"]) for row in (request, response)} == {
         ("r1", "me", 12, 4)
     }
@@ -68,7 +62,7 @@ def test_up_to_a_signal(ending: signal.Signals, peer: MockPeer, tmp_path: Path) 
 def test_a_killed_process_leaves_what_it_wrote(peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
     with recording("--to", peer.address, "--output", file, "--json") as process:
-        ask(port_of(process), BEAT)
+        ask(port_of(process), REQUEST)
         while len(rows(file)) < 2:
             threading.Event().wait(0.01)
         process.kill()
@@ -94,7 +88,7 @@ def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
     peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
     with recording("--to", peer.address, "--output", file, "--json", "--redact") as process:
-        data = ask(port_of(process), encoded(kafka.SaslAuthenticateRequest(auth_bytes=b"secret")))
+        data = ask(port_of(process), framed(kafka.SaslAuthenticateRequest(auth_bytes=b"secret"), 2))
         assert b"secret" in data, "it passes, and is not recorded"
         process.terminate()
         process.communicate(timeout=30)

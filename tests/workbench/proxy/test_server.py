@@ -81,6 +81,20 @@ def test_half_closed_client_still_receives_responses(peer: MockPeer) -> None:
     assert (proxy.problems, [(each.connection, each.is_close) for each in proxy.closed]) == ([], [(1, True)])
 
 
+@pytest.mark.parametrize("server", [MockPeer(), RecordingProxy(("127.0.0.1", 1), lambda frame: None)])
+def test_no_connection_outlives_its_server(server: Any) -> None:
+    async def run(pauses: int) -> None:
+        async with server.serving() as address:
+            client = socket.create_connection(address, timeout=5)
+            for _ in range(pauses):
+                await asyncio.sleep(0)
+        with client, suppress(ConnectionError):
+            assert await asyncio.to_thread(client.recv, 1) == b""
+
+    for pauses in range(6):
+        asyncio.run(run(pauses))
+
+
 @pytest.mark.parametrize("reply", [Reply(kafka.HeartbeatResponse(), cut_at=9), Reply(raw=b"oops", close=True)])
 def test_a_server_that_closes(peer: MockPeer, reply: Reply) -> None:
     peer.on(kafka.HeartbeatRequest).reply(reply)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tagwire.addresses import Address, check_listening
 from tagwire.blocking_connection import listening_failed, reason_of
+from tagwire.testing.peer.server import stop_accepting
 from tagwire_workbench.proxy.capture_file import ProxyError
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class _Listeners:
 
     async def close(self) -> None:
         for listening in self._servers:
-            listening.close()
+            await stop_accepting(listening)
         for task in [*self.tasks]:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -155,8 +156,11 @@ class _Listeners:
         self.proxy.listeners.clear()
 
     async def _accept(self, listening: socket.socket, server: Address) -> None:
-        opened = await self._loop.create_server(lambda: _Link(self, server).client, sock=listening, backlog=_BACKLOG)
+        opened = await self._loop.create_server(
+            lambda: _Link(self, server).client, sock=listening, backlog=_BACKLOG, start_serving=False
+        )
         self._servers.append(opened)
+        await opened.start_serving()
 
 
 class _Link:

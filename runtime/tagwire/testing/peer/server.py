@@ -43,14 +43,12 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         raise PeerError(f"the peer is already listening at {peer.address}; create another peer")
     tasks: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(_serve(peer, reader, writer))
         tasks.add(task)
-        # Suppress the cancellation: in Python 3.11, asyncio's streams log a cancelled callback as an error.
-        with suppress(asyncio.CancelledError):
-            await _serve(peer, reader, writer)
-        tasks.discard(task)
+        task.add_done_callback(tasks.discard)
+        # Abort, because `close` could wait forever for a client that doesn't read its answers.
+        task.add_done_callback(lambda _: writer.transport.abort())
 
     try:
         server = await asyncio.start_server(connected, host, port)
@@ -61,11 +59,24 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         yield address
     finally:
         peer.address = None
-        server.close()
+        await stop_accepting(server)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
+
+
+async def stop_accepting(server: asyncio.Server) -> None:
+    """Close a server, after the event loop has set up all connections that it has accepted.
+
+    Otherwise, nobody would close these connections, and `Server.wait_closed` would wait for them.
+    """
+    for each in server.sockets:
+        with suppress(NotImplementedError):  # raised on Windows
+            asyncio.get_running_loop().remove_reader(each.fileno())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    server.close()
 
 
 async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -88,8 +99,6 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        # Abort, because `close` could wait forever for a client that doesn't read its answers.
-        writer.transport.abort()
         await asyncio.gather(answering, return_exceptions=True)
 
 
