@@ -58,13 +58,14 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     tagged = {"versions": "2+", "taggedVersions": "2+"}
+    tag = 3 if any(each.get("tag") == 2 for each in fields) else 0
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),
         ("Elements", "[]Element", {"versions": "0+"}),
-        ("TaggedOne", "TaggedOne", {**tagged, "tag": 3}),
-        ("TaggedOneOrNone", "TaggedOneOrNone", {**tagged, "nullableVersions": "2+", "tag": 4}),
-        ("TaggedElements", "[]TaggedElement", {**tagged, "tag": 5}),
+        ("TaggedOne", "TaggedOne", {**tagged, "tag": tag}),
+        ("TaggedOneOrNone", "TaggedOneOrNone", {**tagged, "nullableVersions": "2+", "tag": tag + 1}),
+        ("TaggedElements", "[]TaggedElement", {**tagged, "tag": tag + 2}),
     ]
     shared = [
         field | {"versions": "2+"} if "tag" not in field and field["versions"] == "0+" else field for field in fields
@@ -73,11 +74,6 @@ def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for name, kind, versions in roles:
         own = fields if versions["versions"] == "0+" else shared
         found.append({"name": name, "type": kind, **versions, "fields": own})
-    tags = 0
-    for field in found:
-        if "tag" in field:
-            field["tag"] = 3 + tags if any(each.get("tag") == 2 for each in fields) else tags
-            tags += 1
     return found
 
 

@@ -269,6 +269,10 @@ class Expressions:
         """Import a data class into the generated module. Return its name, or an alias if the name is taken."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
+    def is_shared(self, cls: Any) -> bool:
+        """Return whether a data class belongs to a shared struct, and not only to this message."""
+        return self._structs.module_of(cls.__name__) != self._structs.module
+
     @property
     def import_groups(self) -> list[list[str]]:
         """The module's import lines, in groups. Data classes are in the last group."""

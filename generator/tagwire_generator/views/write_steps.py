@@ -74,8 +74,9 @@ class _Steps:
         self.out = out
         self.struct = struct
         rows = getattr(struct.cls, "FIELDS", ())
-        self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None}
-        """Attributes of `m` that may be None in at least one version."""
+        shared = expressions.is_shared(struct.cls)
+        self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None or shared}
+        """Attributes of `m` that may be None in at least one version, or in a version of a shared struct."""
 
     def rejection(self, struct: StructLayout) -> WriteStep:
         """Return the step that rejects an object if its class is wrong or this version can't represent its values."""
@@ -94,7 +95,9 @@ class _Steps:
         run: list[tuple[str, str]] = []
         for item in items:
             if isinstance(item.type, Fixed):
-                run.append((self.expressions.packed(item.type.wire, f"m.{item.name}"), item.type.wire.code))
+                wire, value = item.type.wire, f"m.{item.name}"
+                value = value if wire.is_raw else self.present(value, nullable=False)
+                run.append((self.expressions.packed(wire, value), wire.code))
                 continue
             steps += self.run(run)
             run = []

@@ -38,7 +38,11 @@ REQUEST = spec("OrderRequest", "request", {"name": "Item", "type": "string"}, ap
 RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"}, apiKey=9)
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
+SPOT = spec("Spot", "struct", {"name": "Names", "type": "[]string", "nullableVersions": "1+"}, flexibleVersions=None)
+IMPORTS = [{"name": "Spot", "structVersions": {"0+": 0}}]
+OPTIONAL = [{"name": "At", "type": "Spot"}, {"name": "Id", "type": "uuid", "nullableVersions": "1+"}]
 ARRAYS = [{"name": f"F{n}", "type": each} for n, each in enumerate(["[]int8", "[]float64", "[][]string", "[][][]bool"])]
+DATA = spec("ArrayData", "data", *ARRAYS, *OPTIONAL, flexibleVersions="1+", imports=IMPORTS)
 PACKAGES: dict[str, list[dict[str, Any]]] = {
     # The header has additional fields, and all of Kafka's fields except the client ID.
     "traced": [
@@ -59,7 +63,7 @@ PACKAGES: dict[str, list[dict[str, Any]]] = {
         {**RESPONSE, "aliases": ["Any"]},
         spec("RequestHeader", "header", *API),
     ],
-    "tasks": [TASK, STATE, KIND, spec("ArrayData", "data", *ARRAYS, flexibleVersions="1+")],
+    "tasks": [TASK, STATE, KIND, SPOT, DATA],
 }
 ORDER = bytes.fromhex("0003 706965")
 """OrderRequest(item="pie"): an int16 length and three letters."""
