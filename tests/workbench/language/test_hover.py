@@ -73,9 +73,11 @@ def test_an_example_of_its_bytes(message: MessageSpec, field: str, expected: str
     assert "writes" not in shown(field), "there is none while the spec has errors"
 
 
-def test_example_of_a_sensitive_field_is_shown(message: MessageSpec) -> None:
+def test_examples_of_sensitive_fields_and_of_fields_in_arrays_of_arrays() -> None:
     text = SPEC.replace('"about": "Where', '"sensitive": true, "about": "Where')
     assert "as `00 01 61`" in shown('"Library"', read_spec(text).message, text=text)
+    text = SPEC.replace("[]Book", "[][]Book").replace('"apiKey"', '"dialect": "tagwire", "apiKey"')
+    assert "`1` as `00 00 00 01`" in shown('"Id"', read_spec(text).message, text=text)
 
 
 def test_no_example_for_fields_without_versions(message: MessageSpec) -> None:

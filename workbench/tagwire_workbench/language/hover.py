@@ -252,7 +252,8 @@ def _example(layout: Layout, names: list[str], version: int) -> _WireExample | N
             continue
         value: Any = message
         for name in names:
-            value = value[0] if isinstance(value, tuple) else value
+            while isinstance(value, tuple):  # arrays, or arrays of arrays
+                value = value[0]
             value = value[name]
         shown = as_json(value, field_at(layout, names).type)
         return _WireExample(version, shown, data[found.offset : found.offset + found.length])
