@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tagwire.errors import EncodeError
 from tagwire.records import BatchBuilder, Record, format_of
 from tagwire.records.moving import new_run
+from tagwire.text_format import shown
 from tagwire.wire.checksums import checksum
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 from tagwire_spark.errors import PipelineError
@@ -134,7 +135,10 @@ class Output:
 
     def _begin(self, name: str, facts: Facts) -> "_Log":
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
-            text = f"{name!r} is not a valid partition of a Kafka topic; its number must be 0 to {_INT32}."
+            text = f"{shown(name)}: expected a topic of 1 to 249 characters a-z, A-Z, 0-9, '.', '_' and '-' "
+            text += (
+                f"(but not '.' or '..'), and a partition number of 0 to {_INT32}; correct columns topic and partition."
+            )
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         self.attempt = self.attempt or self.staging()
         (self.attempt.folder / name).mkdir()

@@ -257,8 +257,9 @@ def test_rows_that_are_rejected(tmp_path: Path, tasks: list[list[tuple[Any, ...]
         ("topic string, value binary, compression string", ("t", b"v", "zstd"), {"recordFormat": "v1"}, "compression"),
         ("topic string, value binary, format string", ("t", b"v", "v9"), {}, "v9"),
         ("topic string, value binary, offset long, baseOffset long", ("t", b"v", 3, 4), {}, "baseOffset 4"),
-        ("topic string, value binary, partition long", ("t", b"v", 1 << 31), {}, "'t-2147483648' is not a valid"),
-        ("topic string, value binary, partition long", ("t", b"v", -1), {}, "'t--1' is not a valid"),
+        ("topic string, value binary, partition long", ("t", b"v", 1 << 31), {}, "'t-2147483648': expected"),
+        ("topic string, value binary, partition long", ("t", b"v", -1), {}, "'t--1': expected a topic"),
+        ("topic string, value binary", ("a/b", b"v"), {}, "'a/b-0': expected a topic of 1 to 249 characters a-z, A-Z"),
     ],
 )  # fmt: skip
 def test_records_that_a_format_has_no_place_for(
