@@ -133,6 +133,8 @@ class Peer(BasePeer):
     def __init__(self, connection: Connection, timeout: float, sock: socket.socket) -> None:
         super().__init__(connection, timeout)
         self._socket = sock
+        self._received: list[int] = []
+        """The number of received bytes that have not been processed yet, if there are any."""
         self._lock = RLock()  # `ask_all` may take requests from a generator that calls `ask`
 
     def close(self) -> None:
@@ -172,7 +174,8 @@ class Peer(BasePeer):
             self._socket.close()
             raise self.connection.close(reason) from None
         except BaseException:  # for example, KeyboardInterrupt, or the exception of a signal handler
-            if not isinstance(step, Sent):  # the peer may have received a part of the request
+            # The peer may have received a part of the request, or received bytes may not have been processed.
+            if self._received or not isinstance(step, Sent):
                 self.close()
             raise
 
@@ -207,4 +210,7 @@ class Peer(BasePeer):
             self._receive()
 
     def _receive(self) -> None:
-        self.connection.receive(self._buffer[: self._socket.recv_into(self._buffer)])
+        # `extend` calls `recv_into` without running Python code in between, so an interrupt can't lose the size.
+        self._received.extend(map(self._socket.recv_into, (self._buffer,)))
+        self.connection.receive(self._buffer[: self._received[0]])
+        self._received.clear()

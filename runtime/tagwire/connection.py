@@ -43,7 +43,7 @@ _HANDSHAKES: Final = 3
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_WAITING: Final = 64
-"""If more requests than this are unanswered, `Connection.asking_all` waits for a response before it sends the next."""
+"""The maximum number of unanswered requests of `Connection.asking_all`."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"GET ", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes of other protocols, with hints for the error: read as a frame size, these bytes exceed the limit."""
 
@@ -204,9 +204,9 @@ class Connection(_Side):
         else:
             frame = self._encoded(request, version)
         number = self._next_id
+        self._next_id = (number + 1) & 0x7FFFFFFF
         sent = Sent(request, version, number if self._pairing.has_ids else None)
         self.sent = sent if self._pairing.ask(None, frame, sent) else None
-        self._next_id = (number + 1) & 0x7FFFFFFF
         return len(frame).to_bytes(4, "big") + frame
 
     def receive(self, data: bytes | memoryview) -> list[Answer]:
@@ -283,8 +283,9 @@ class Connection(_Side):
             data = self.send(request, version)
             sent.append(self.sent)
             yield data
-            if self.waiting > _MOST_WAITING:  # a peer may stop reading requests until its responses are read
-                yield next(self.unanswered())
+            # A peer may stop reading requests until its responses are read.
+            if len(sent) > _MOST_WAITING and (oldest := sent[-_MOST_WAITING - 1]) is not None:
+                yield oldest
         responses = []
         for each in sent:
             responses.append((yield from self._awaiting(each)))

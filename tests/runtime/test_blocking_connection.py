@@ -18,7 +18,7 @@ import tagwire
 import tagwire_messages as messages
 from tagwire.addresses import AddressError
 from tagwire.blocking_connection import InvalidTimeoutError, reason_of
-from tagwire.connection import ServerConnection
+from tagwire.connection import Connection, ServerConnection
 from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
@@ -140,8 +140,9 @@ def test_a_closed_connection(peer: MockPeer) -> None:
 
 @pytest.mark.parametrize(("call", "error"), [
     ("sendall", KeyboardInterrupt), ("sendall", RuntimeError), ("recv_into", KeyboardInterrupt),
+    ("receive", RuntimeError),
 ])  # fmt: skip
-def test_an_interrupt_closes_only_a_sending_connection(peer: MockPeer, monkeypatch: Any, call: str, error: Any) -> None:
+def test_an_interrupt_closes_only_a_busy_connection(peer: MockPeer, monkeypatch: Any, call: str, error: Any) -> None:
     def interrupted(sock: socket.socket, data: memoryview) -> int:
         if call == "sendall":
             sock.send(data[:5])
@@ -150,9 +151,9 @@ def test_an_interrupt_closes_only_a_sending_connection(peer: MockPeer, monkeypat
     closed = pytest.raises(tagwire.PeerConnectionError, match="the connection is closed")
     with tagwire.connect(str(peer.address), messages.registry) as broker:
         with monkeypatch.context() as patch, pytest.raises(error):
-            patch.setattr(socket.socket, call, interrupted, raising=False)
+            patch.setattr(Connection if call == "receive" else socket.socket, call, interrupted, raising=False)
             broker.ask(METADATA)
-        with closed if call == "sendall" else nullcontext():
+        with nullcontext() if call == "recv_into" else closed:
             assert broker.ask(METADATA).cluster_id == "c" and broker.connection.waiting == 0
 
 

@@ -62,6 +62,13 @@ def test_ten_thousand_pipelined_requests() -> None:
     ]
 
 
+def test_many_requests_do_not_wait_for_the_response_to_another() -> None:
+    client, _ = connected(METADATA=(0, 13))
+    client.send(METADATA)
+    other, steps = client.sent, client.asking_all([METADATA] * 100)
+    assert all(next(steps) is not other for _ in range(120))
+
+
 def test_a_produce_request_without_acks_gets_no_answer() -> None:
     client, _ = connected(PRODUCE=(3, 12))
     client.send(messages.ProduceRequest(acks=0))

@@ -14,11 +14,6 @@ from tagwire_messages.api_versions_response import ApiVersion
 ASKING = kafka.ApiVersionsRequest(client_software_name="test", client_software_version="1")
 
 
-@pytest.fixture
-def peer() -> MockPeer:
-    return MockPeer(kafka.registry)
-
-
 def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()

@@ -10,11 +10,6 @@ import tagwire_messages as kafka
 from tagwire.testing.peer import Action, Close, MockPeer, PeerError, Reply, Send, Wait
 
 
-@pytest.fixture
-def peer() -> MockPeer:
-    return MockPeer(kafka.registry)
-
-
 def test_unknown_fault_is_rejected(peer: MockPeer) -> None:
     with pytest.raises(PeerError, match="unknown fault 'dely'; expected one of version, header, fields"):
         peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)

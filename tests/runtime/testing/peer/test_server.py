@@ -16,11 +16,6 @@ REQUEST = framed(BEAT, 4)
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
-@pytest.fixture
-def peer() -> MockPeer:
-    return MockPeer()
-
-
 def read(client: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size and (more := client.recv(size - len(data))):
