@@ -82,6 +82,9 @@ def differs(value: Any, default: Any) -> bool:
     """Return whether a value differs from its field's default. Floats compare by their bits, as in `Struct.__eq__`."""
     if isinstance(default, tuple) and isinstance(value, tuple | list):
         return len(value) > 0  # an array's default is always empty
+    if isinstance(default, dict) and isinstance(value, Mapping):  # structs without a class may omit fields
+        defaults = {"unknown_tags": NO_TAGS, **default}
+        return any(differs(part, defaults.get(name, ...)) for name, part in value.items())
     try:
         if isinstance(default, float):
             return pack(">d", value) != pack(">d", default)

@@ -85,10 +85,10 @@ def test_all_types() -> None:
 
 
 def test_fresh_defaults_for_each_value() -> None:
-    schema = Schema(optional_fields={0: Field("inner", Schema(Field("a", "int8")))})
-    one = schema.decode(b"\x00")
-    one["inner"]["a"] = 9
-    assert schema.decode(b"\x00") == {"inner": {"a": 0}}
+    schema = Schema(optional_fields={0: Field("inner", Schema(Field("a", "float64")))})
+    schema.decode(b"\x00")["inner"]["a"] = 9
+    assert schema.decode(b"\x00") == {"inner": {"a": 0}} and schema.encode({"inner": {}}) == b"\x00"
+    assert schema.encode({"inner": {"a": -0.0}}) == bytes.fromhex("10 0000 8000000000000000 00")
 
 
 @pytest.mark.parametrize(
