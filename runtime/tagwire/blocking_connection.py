@@ -186,19 +186,16 @@ class Peer(BasePeer):
         blocked = (BlockingIOError, SSLWantReadError, SSLWantWriteError)
         self._socket.settimeout(0)
         rest = memoryview(data)
-        with suppress(*blocked):
-            rest = rest[self._socket.send(rest) :]
-        if not rest:
-            return
-        with DefaultSelector() as selector:
-            selector.register(self._socket, EVENT_READ | EVENT_WRITE)
-            while rest:
+        while rest:
+            with suppress(*blocked):
+                rest = rest[self._socket.send(rest) :]
+                continue
+            with DefaultSelector() as selector:
+                selector.register(self._socket, EVENT_READ | EVENT_WRITE)
                 if not selector.select(end - time.monotonic()):
                     raise TimeoutError
-                with suppress(*blocked):
-                    rest = rest[self._socket.send(rest) :]
-                with suppress(*blocked):
-                    self._receive()
+            with suppress(*blocked):
+                self._receive()
 
     def _wait(self, sent: Sent, end: float) -> None:
         while sent.response is None:

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,8 +16,6 @@ from tagwire_cli.output.echo import say_error
 
 if TYPE_CHECKING:
     from tagwire.addresses import Address
-
-T = TypeVar("T")
 
 _CLOSING: Final = 2.0
 
@@ -80,17 +78,6 @@ class Stopping:
         if self.future is not None:
             with contextlib.suppress(RuntimeError):  # raised if the event loop has already ended
                 self.future.get_loop().call_soon_threadsafe(self.stop, error)
-
-    def guarding(self, write: Callable[[T], None]) -> Callable[[T], None]:
-        """Return a function that stops the server if `write` raises OSError."""
-
-        def call(value: T) -> None:
-            try:
-                write(value)
-            except OSError as error:
-                self.stop(error)
-
-        return call
 
 
 class Printing:

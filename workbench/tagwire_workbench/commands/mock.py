@@ -84,9 +84,8 @@ def serve(
     printing = Printing(stopping)
 
     def received(request: "Received") -> None:
-        printing.add(
-            partial(write_json_line, _row(registry, request)) if as_json else partial(write_line, _line(request))
-        )
+        text = f"#{request.number} ({request.position}): {request.name} v{request.version}"
+        printing.add(partial(write_json_line, _row(registry, request)) if as_json else partial(write_line, text))
 
     def show(address: "Address") -> None:
         row = {"host": address.host, "port": address.port}
@@ -97,10 +96,6 @@ def serve(
     asyncio.run(stopping.serve(peer.serving(host, port, allow_remote=allow_remote), seconds, show))
     printing.close()
     exit_for_problems(len(peer.problems))
-
-
-def _line(request: "Received") -> str:
-    return f"#{request.number} ({request.position}): {request.name} v{request.version}"
 
 
 def _row(registry: "Registry", request: "Received") -> dict[str, Any]:

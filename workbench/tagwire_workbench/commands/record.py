@@ -86,15 +86,17 @@ def command(
     stopping = Stopping()
     printing = Printing(stopping)
 
-    def add(frame: "RecordedFrame") -> None:
-        file.add(frame)  # `file` is opened below, because it reports problems to the proxy
+    def write(frame: "RecordedFrame") -> None:
+        try:
+            file.add(frame)  # `file` is opened below, because it reports problems to the proxy
+        except OSError as error:
+            stopping.stop(error)
 
     def show(address: "Address", server: "Address") -> None:
         row = {"host": address.host, "port": address.port, "server": str(server)}
         text = f"listening at {address} for {server}"
         printing.add(lambda: write_json_line(row) if as_json else write_line(text))
 
-    write = stopping.guarding(add)
     proxy = RecordingProxy(
         server,
         write,
