@@ -277,12 +277,18 @@ def _telling(type: Type) -> Iterator[Any]:
     elif isinstance(type, Nested):
         others = {name for union in type.struct.unions for name in union.alternatives[1:]}
         fields = [field for field in type.struct.fields if field.name not in others]
-        yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in fields}
+        yield _fresh(type.struct) | {field.name: _unusual(field) for field in fields}
         yield _fresh(type.struct)
     elif isinstance(type, Fixed | NullableFixed | Sized):
         yield from type.wire.samples
     if getattr(type, "nullable", False):
         yield None
+
+
+def _unusual(field: Item) -> Any:
+    """Return the most distinctive value of a field that is not its default."""
+    default = _default(field)
+    return next((value for value in _telling(field.type) if value != default), default)
 
 
 def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:

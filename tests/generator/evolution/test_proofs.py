@@ -191,24 +191,21 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     assert as_json(read_by_old, Nested(old.root)) == as_json(back, Nested(old.root))
 
 
-_ONE_BYTE_OF_TAGS: Final[Json] = {
-    "type": "data",
-    "name": "Sample",
-    "validVersions": "0",
-    "versionsWithOptional": "0+",
-    "fields": [{"name": "A", "type": "bool", "versions": "0+"}, {"name": "B", "type": "int16", "versions": "0+"}],
-}
-_INT16_INSTEAD: Final[Json] = _ONE_BYTE_OF_TAGS | {
-    "versionsWithOptional": "none",
-    "fields": [{"name": "A", "type": "int16", "versions": "0+"}, {"name": "B", "type": "int16", "versions": "0+"}],
-}
+_HEAD: Final[Json] = {"type": "data", "name": "Sample", "validVersions": "0"}
+_A: Final[Json] = {"name": "A", "type": "bool", "versions": "0+"}
+_B: Final[Json] = {"name": "B", "type": "int16", "versions": "0+"}
+_ONE_BYTE_OF_TAGS: Final[Json] = _HEAD | {"versionsWithOptional": "0+", "fields": [_A, _B]}
+_INT16_INSTEAD: Final[Json] = _HEAD | {"versionsWithOptional": "none", "fields": [_A | {"type": "int16"}, _B]}
 """For a 0 or 1 in A, the second spec has the same bytes as the first, in which the number of tags comes before A."""
+_TRUE: Final[Json] = _HEAD | {"flexibleVersions": "none", "fields": [_A | {"default": "true"}]}
+_TRUE_IN_A_STRUCT: Final[Json] = _TRUE | {"fields": [{**_B, "type": "S0", "fields": _TRUE["fields"]}]}
 
 
 @pytest.mark.thorough
 @settings(max_examples=400)
 @given(spec_pairs())
 @example((_INT16_INSTEAD, _ONE_BYTE_OF_TAGS))
+@example((_TRUE, _TRUE_IN_A_STRUCT))
 def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
     old, new = map(read, pair)
     for finding in compare_messages(old, new):
