@@ -101,9 +101,9 @@ def _function(struct: StructLayout, name: str, expressions: Expressions) -> Func
 
 def _versions(message: str, layouts: dict[int, StructLayout], expressions: Expressions) -> list[VersionView]:
     views: list[VersionView] = []
-    bodies: list[tuple[StructLayout, VersionView]] = []
+    bodies: dict[StructLayout, VersionView] = {}
     for number, root in layouts.items():
-        same = next((view for known, view in bodies if known == root), None)
+        same = bodies.get(root)
         name = f"{message}V{number}"
         if same is not None:
             views.append(VersionView(number, name, same.name, f"The same fields and bytes as version {same.number}."))
@@ -117,7 +117,7 @@ def _versions(message: str, layouts: dict[int, StructLayout], expressions: Expre
             write_steps(root, expressions),
         )
         views.append(view)
-        bodies.append((root, view))
+        bodies[root] = view
     return views
 
 
