@@ -103,8 +103,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     splits: list[Split] = []
     with rejections("MALFORMED_KAFKA_LOG"), ExitStack() as stack:
         for location in locations((path,), stack, query.storage, looks_in_parents=False):
-            settles = is_remote(path)
-            with settled_location(location) if settles else nullcontext(folders_of(location)) as folders:
+            with settled_location(location) if is_remote(path) else nullcontext(folders_of(location)) as folders:
                 splits += whole_splits(query, _partitions(query, location, folders), location)
     return cut(splits, query)
 
@@ -157,9 +156,8 @@ def _requested(query: LogQuery, to_read: _ToRead, location: Location) -> Iterato
         next_base = NO_OFFSET if index + 1 == len(segments) else segments[index + 1].base_offset or 0
         if base >= end or next_base <= first:
             continue
-        file, known = location.name_of(segment.path), transactions and transactions.within(base, next_base)
-        is_last = next_base == NO_OFFSET
-        path = segment.path
+        path, is_last = segment.path, next_base == NO_OFFSET
+        file, known = location.name_of(path), transactions and transactions.within(base, next_base)
         state = location.growing_state_of(path, segment.end) if is_last else location.state_of(path)
         if state.size > _SPLIT_BYTES and state.ends and not state.ends[1]:
             segment.end = _end_before_zeros(segment, query)
