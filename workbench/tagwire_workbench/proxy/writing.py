@@ -116,4 +116,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1] == "gzip")
     except OSError as error:
-        sys.exit(str(error))
+        sys.exit(error.strerror)
