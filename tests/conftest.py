@@ -4,8 +4,8 @@ import gc
 import gzip
 import json
 import os
+import shutil
 import sys
-import tarfile
 from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,8 +57,7 @@ def spark(can_start_spark: None, spark_end: None) -> "SparkSession":
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of logs written by real brokers, with a subfolder per broker. Tests must not change it."""
     folder = tmp_path_factory.mktemp("logs")
-    with tarfile.open(LOGS / "logs.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(LOGS / "logs.tar.gz", folder)
     return folder
 
 

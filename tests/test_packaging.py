@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -282,8 +283,7 @@ def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp
 
 @pytest.mark.package
 def test_the_sdist_makes_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "source", filter="data")
+    shutil.unpack_archive(sdist, tmp_path / "source")
     (source,) = (tmp_path / "source").iterdir()
     assert members(build("wheel", source, tmp_path / "wheel")) == members(wheel)
 
