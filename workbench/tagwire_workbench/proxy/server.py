@@ -188,7 +188,8 @@ class _Link:
             self.connection.receive_from_client,
             self.connection.receive_from_server,
         )
-        self.client.pause("connecting")
+        # In `connection_made`, Python 3.11.2 ignores pauses: it starts to read afterwards.
+        asyncio.get_running_loop().call_soon(self.client.pause, "connecting")
         listeners.start(self._connect())
 
     async def _connect(self) -> None:
