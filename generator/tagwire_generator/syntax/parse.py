@@ -19,15 +19,18 @@ MAX_DEPTH: Final = 40
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
 
 _TOKEN: Final = re.compile(
-    r"""(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*+
-    (?:(?P<STRING>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")
+    r"""(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*
+    (?:(?P<STRING>"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*")
     |(?P<NUMBER>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     |(?P<WORD>true|false|null)
     |(?P<LBRACE>\{)|(?P<RBRACE>\})|(?P<LBRACKET>\[)|(?P<RBRACKET>\])|(?P<COMMA>,)|(?P<COLON>:)
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""Matches the next token and any white space and comments before it. OTHER matches if the token is invalid."""
+"""Matches the next token and any white space and comments before it. OTHER matches if the token is invalid.
+
+Possessive groups (`*+` after a parenthesis) are not used, because Python 3.11.2 matches them incorrectly.
+"""
 
 _NAMES: Final = {
     "LBRACE": "'{'",

@@ -49,7 +49,7 @@ def test_deleted_segment_fails_the_read(tmp_path: Path, options: dict[str, str])
     query = log_query({"path": str(tmp_path), **options})
     splits = plan(query)
     path.unlink()
-    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_CHANGED\] .*0\.log can't be read: No such.*; run the query"):
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_CHANGED\] .*0\.log can't be read: No such.*; call load"):
         list(log_rows.rows_of(splits[0], query, log_rows.full_schema(query)))
 
 
