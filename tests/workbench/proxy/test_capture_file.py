@@ -54,7 +54,7 @@ def test_many_small_frames_do_not_fill_the_memory(tmp_path: Path, monkeypatch: p
     has_room = threading.Event()
     monkeypatch.setattr(CaptureFile, "_put", lambda file, data: has_room.wait(60))
     with CaptureFile(tmp_path / "frames.jsonl") as file:
-        adding = threading.Thread(target=lambda: [file.add(frame(number, b"")) for number in range(1000)])
+        adding = threading.Thread(target=lambda: [*map(file.add, [frame(0, b"")] * 1000)])
         adding.start()
         adding.join(0.3)
         assert adding.is_alive()
