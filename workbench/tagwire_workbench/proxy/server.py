@@ -188,7 +188,7 @@ class _Link:
             self.connection.receive_from_client,
             self.connection.receive_from_server,
         )
-        # In `connection_made`, Python 3.11.2 ignores pauses: it starts to read afterwards.
+        # Python 3.11.2 ignores a pause in `connection_made`, because it starts to read afterwards.
         asyncio.get_running_loop().call_soon(self.client.pause, "connecting")
         listeners.start(self._connect())
 
