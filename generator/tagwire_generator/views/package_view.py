@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagwire.frames.message_index import releases_text
+from tagwire.message import RUNTIME_LEVEL
 from tagwire.text_format import count
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
@@ -13,10 +14,7 @@ from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.views.docstrings import deprecated_part, prose, sentences
 from tagwire_generator.views.imports import ModuleImports
 
-__all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "RegisterModuleView", "package_view", "register_view"]
-
-RUNTIME_LEVEL = 2
-"""The level of the runtime that generated code requires; see `tagwire.message`."""
+__all__ = ["MessageEntry", "PackageView", "RegisterModuleView", "package_view", "register_view"]
 
 
 @dataclass(frozen=True)
