@@ -82,39 +82,39 @@ class KeyedState:
     """The last value of every key in a coordinator's log. Entries must be added in log order.
 
     The entries of a transaction take effect at its commit marker; an abort marker discards them. A committed entry does
-    not replace a value with a higher offset: that value was written later, outside the transaction.
+    not replace a value with a higher offset: that value was written later, outside the transaction. A tombstone also
+    deletes the key's values in open transactions. Source: OffsetMetadataManager.replay in Kafka 4.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Any, Kept] = {}
-        self._pending: dict[int, list[Kept]] = {}
-        """The records of open transactions, by producer."""
+        self._pending: dict[int, dict[Any, Kept]] = {}
+        """The last value of each key in every open transaction, by producer."""
 
     def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
         """Add the next entry. `producer_id` is the producer whose transaction contains the entry, or None."""
         if entry.key is None:
             self._settle(entry.name, -1 if producer_id is None else producer_id)
-        elif producer_id is not None:
-            self._pending.setdefault(producer_id, []).append(Kept(offset, entry))
         elif entry.is_tombstone:
-            self._kept.pop(_identity(entry), None)
+            key = _identity(entry)
+            for values in (self._kept, *self._pending.values()):
+                values.pop(key, None)
         else:
-            self._kept[_identity(entry)] = Kept(offset, entry)
+            values = self._kept if producer_id is None else self._pending.setdefault(producer_id, {})
+            values[_identity(entry)] = Kept(offset, entry)
 
     def _settle(self, marker: str, producer_id: int) -> None:
         if marker not in ("abort", "commit"):
             return
-        for kept in self._pending.pop(producer_id, []):
-            current = self._kept.get(_identity(kept.entry))
-            if marker == "abort" or (current and current.offset > kept.offset):
-                continue
-            self.add(kept.offset, kept.entry)
+        for key, kept in self._pending.pop(producer_id, {}).items():
+            if marker == "commit" and kept.offset >= self._kept.get(key, kept).offset:
+                self._kept[key] = kept
 
     def entries(self) -> Iterator[Entry]:
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:
-        return (kept.entry for each in self._pending.values() for kept in each)
+        return (kept.entry for each in self._pending.values() for kept in each.values())
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:

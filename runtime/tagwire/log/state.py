@@ -16,7 +16,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import KeyedState, groups, share_partitions, transactions
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.partition import Partition, with_next
+from tagwire.log.partition import Partition
 from tagwire.log.scan import Skip, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at, state_text, state_values
@@ -76,11 +76,16 @@ class _Reading(NamedTuple):
     skip: Skip | None = None
     unknown: Skip | None = None
 
-    def entries(self, found: Partition | Segment, log: str) -> Iterator[tuple[int, Entry, int | None]]:
-        """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""
-        for batch in found.batches(None, self.formats, self.limits, skip=self.skip):
+    def entries(self, found: Partition | Segment, log: str, begin: int = 0) -> Iterator[tuple[int, Entry, int | None]]:
+        """Yield (offset, entry, producer id) from the offset `begin` on.
+
+        The producer id is None if the entry isn't part of a transaction.
+        """
+        for batch in found.batches(begin or None, self.formats, self.limits, skip=self.skip):
             producer = batch.producer_id if batch.is_transactional else None
             for record in batch:
+                if record.offset < begin:
+                    continue
                 try:
                     entry = entry_at(record, log, self.registry, batch, self.limits)
                 except LogError as error:
@@ -114,9 +119,13 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
-            for segment in _cluster_segments(partition):
-                for _, entry, _ in reading.entries(segment, log):
+            begin = 0
+            for snapshot in partition.metadata_snapshots[-1:]:
+                begin = snapshot.base_offset or 0  # the snapshot contains the effect of all records below this offset
+                for _, entry, _ in reading.entries(snapshot, log):
                     cluster.add(entry)
+            for _, entry, _ in reading.entries(partition, log, begin):
+                cluster.add(entry)
         return cluster.tree()
     if log == "share":
         return share_partitions(entry for each in partitions for _, entry, _ in reading.entries(each, log))
@@ -160,14 +169,3 @@ def entries(
     reading = _Reading(registry, format_set(format), limits)
     for _, entry, _ in reading.entries(partition, INTERNAL_TOPICS[partition.topic]):
         yield entry
-
-
-def _cluster_segments(partition: Partition) -> Iterator[Segment]:
-    snapshots = partition.metadata_snapshots
-    begin = 0
-    if snapshots:
-        begin = snapshots[-1].base_offset or 0
-        yield snapshots[-1]
-    for segment, after in with_next(partition.segments):
-        if after is None or (after.base_offset or 0) > begin:
-            yield segment

@@ -66,13 +66,11 @@ def test_cluster_state_equals_its_disk(logs: Path) -> None:
 def test_a_log_in_two_segments_has_the_same_state_but_not_without_the_first(copy_of: CopyOf, name: str) -> None:
     folder = copy_of(name)
     expected = state_of(folder)
-    partition = log.Partition(folder)
-    [segment] = partition.segments
-    [*_, last] = read_batches(segment.path.read_bytes())
-    size = len(last.encode())
+    [segment] = log.Partition(folder).segments
     data = segment.path.read_bytes()
-    (folder / f"{last.base_offset:020}.log").write_bytes(data[-size:])
-    segment.path.write_bytes(data[:-size])
+    [*_, last] = read_batches(data)
+    (folder / f"{last.base_offset:020}.log").write_bytes(data[-last.size :])
+    segment.path.write_bytes(data[: -last.size])
     assert state_of(folder) == expected
     for path in (segment.path, *folder.glob("*.checkpoint")):
         path.unlink()
@@ -133,27 +131,20 @@ def offsets(keyed: KeyedState) -> dict[int, int]:
     return {entry.key.partition: entry.value.offset for entry in keyed.entries()}
 
 
-def test_transactions_count_when_they_commit() -> None:
+def test_transactions_count_when_they_commit_and_tombstones_at_once() -> None:
     keyed = KeyedState()
-    keyed.add(0, commit(0, 10))
-    keyed.add(1, commit(0, 20), 7)
-    keyed.add(2, commit(1, 21), 7)
-    keyed.add(3, commit(2, 22), 8)
-    assert offsets(keyed) == {0: 10} and len(list(keyed.pending())) == 3
-    keyed.add(4, commit(1, 30))  # a later commit for partition 1, outside of the transaction
-    keyed.add(5, marker("commit"), 7)
-    keyed.add(6, marker("abort"), 8)
+    old = messages.LegacyOffsetCommitKey(group="g", topic="t", partition=0)  # the same key as that of commit(0)
+    keyed.add(0, Entry("LegacyOffsetCommit", old, messages.LegacyOffsetCommitValue(offset=10), 0))
+    for offset, producer in enumerate((7, 7, 8, 8, 7), 1):
+        keyed.add(offset, commit((0, 1, 2, 2, 3)[offset - 1], 19 + offset), producer)
+    keyed.add(6, commit(1, 30))  # a later commit for partition 1, outside of the transaction
+    keyed.add(7, commit(3, None))
+    assert [entry.value.offset for entry in keyed.pending()] == [20, 21, 23]
+    keyed.add(8, marker("commit"), 7)
+    keyed.add(9, marker("abort"), 8)
     assert offsets(keyed) == {0: 20, 1: 30} and list(keyed.pending()) == []
-
-
-def test_a_tombstone_deletes_and_the_older_key_means_the_same() -> None:
-    keyed = KeyedState()
-    old = messages.LegacyOffsetCommitKey(group="g", topic="t", partition=0)
-    keyed.add(0, Entry("LegacyOffsetCommit", old, messages.LegacyOffsetCommitValue(offset=5), 0))
-    keyed.add(1, commit(0, 6))
-    assert offsets(keyed) == {0: 6}
-    keyed.add(2, commit(0, None))
-    assert offsets(keyed) == {}
+    keyed.add(10, commit(0, None))
+    assert offsets(keyed) == {1: 30}
 
 
 def cluster_of(*records: Any) -> dict[str, Any]:
@@ -190,6 +181,19 @@ def test_changes_of_partitions() -> None:
     assert "eligibleLeaderReplicas" not in elr["topics"]["t"]["partitions"][0]
 
 
+def test_records_before_the_snapshot_are_not_applied_again(tmp_path: Path) -> None:
+    changes = change(leader=2), config("a", "1"), change(leader=1), change(isr=[1])  # at offsets 3 to 6
+    snapshot = TOPIC, PARTITION.replace(leader_epoch=7, partition_epoch=3)  # the state after offset 5
+    (folder := tmp_path / "__cluster_metadata-0").mkdir()
+    for name, base, found in (f"{3:020}.log", 3, changes), (f"{6:020}-0000000001.checkpoint", 0, snapshot):
+        values = [messages.registry.encode_record(each, each.VERSIONS.highest) for each in found]
+        records = [Record(base + number, 5, None, value) for number, value in enumerate(values)]
+        (folder / name).write_bytes(build(records, "v2").encode())
+    cluster = state_of(folder)["cluster"]
+    (partition,) = cluster["topics"]["t"]["partitions"]
+    assert (partition["leaderEpoch"], partition["partitionEpoch"], cluster["configs"]) == (7, 4, [])
+
+
 def test_records_removed_with_a_topic() -> None:
     records = (TOPIC, PARTITION, config("a", "1"), config("b", "2", "other"), messages.RemoveTopicRecord(topic_id=ID))
     cluster = cluster_of(*records, change(leader=2))
@@ -197,11 +201,7 @@ def test_records_removed_with_a_topic() -> None:
 
 
 def test_transactions_of_metadata() -> None:
-    begin, end, abort = (
-        messages.BeginTransactionRecord(),
-        messages.EndTransactionRecord(),
-        messages.AbortTransactionRecord(),
-    )
+    begin, end, abort = (getattr(messages, f"{name}TransactionRecord")() for name in ("Begin", "End", "Abort"))
     assert list(cluster_of(begin, TOPIC)["topics"]) == []
     assert list(cluster_of(begin, TOPIC, end)["topics"]) == ["t"]
     assert list(cluster_of(begin, TOPIC, abort)["topics"]) == []
