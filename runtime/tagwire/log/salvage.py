@@ -29,13 +29,12 @@ from tagwire.log.checkpoints import (
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
-from tagwire.log.names import INDEXES
 from tagwire.log.partition import Partition, read_steadily, with_next
 from tagwire.log.scan import Scan, Tell
 from tagwire.log.segment import Segment
 from tagwire.log.verify import problem_of, unread
 from tagwire.log.whole_folder import whole_folder
-from tagwire.log.writing import SegmentWriter
+from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records.format_set import format_set
 
 __all__ = ["SalvageReport", "salvage"]
@@ -115,9 +114,8 @@ class _Salvage:
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
-        kinds = {kind for kind in INDEXES if segment.sibling(kind)}
         end = min(base + RELATIVE_OFFSETS, base + RELATIVE_OFFSETS if next_base is None else next_base)
-        with SegmentWriter(self.folder, base, kinds | {"index"}, self.transactions) as writer:
+        with SegmentWriter(self.folder, base, index_kinds(segment), self.transactions) as writer:
             try:
                 with open_file(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.format, self.limits)
