@@ -94,10 +94,10 @@ def _version_violations(message: "MessageSpec") -> Iterator[Violation]:
         )
         yield Violation("TW202", "validVersions", text)
     if flexible and flexible.highest != HIGHEST:
-        text = f"flexibleVersions is {flexible}, but later versions must be flexible, too; write {flexible.lowest}+"
+        text = f"flexibleVersions is {flexible}, but all later versions must also be flexible; write {flexible.lowest}+"
         yield Violation("TW205", "flexibleVersions", text)
     if optional and optional.highest != HIGHEST:
-        text = f"versionsWithOptional is {optional}, but later versions must be in it, too; write {optional.lowest}+"
+        text = f"versionsWithOptional is {optional}, but must include all later versions; write {optional.lowest}+"
         yield Violation("TW703", "versionsWithOptional", text)
     if flexible and message.dialect == "draft":
         text = f"flexibleVersions is {flexible}, but the spec is in the draft dialect; use one dialect"

@@ -303,7 +303,7 @@ class StructReader:
                 reading.report("TW614", field.node_of("reservedTags"), message)
         else:
             if is_common:
-                message = f"a common struct can't declare {struct} inline; declare {struct} in commonStructs, too"
+                message = f"a common struct can't declare {struct} inline; declare {struct} in commonStructs as well"
                 reading.report("TW307", field.node_of(declaring[0]), message)
             self._inline.add(struct)
             part = StructPart(node, {"name": "type"})
