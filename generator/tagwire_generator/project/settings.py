@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_SET: Final = {"specs": DEFAULT_SPECS, "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
-_OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
-"""Packages that generated code and the command-line tool import, so no generated package can have these names."""
+_RESERVED: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark", "tagwire_workbench")
+"""tagwire's own packages, so no generated package can have these names."""
 FORMATTERS: Final = ("black", "ruff")
 _SECTION_KEYS: Final = ("sets", "templates", "formatter", "exceptions", "lint")
 _SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
@@ -79,7 +79,7 @@ class LintSettings:
     """The settings in `[tool.tagwire.lint]`, which enable design rules and set their severities.
 
         [tool.tagwire.lint]
-        select = ["TL"]                       # optional: only these; default: all but the tagwire dialect's rules
+        select = ["TL"]                       # optional: only these; default: the rules for each spec's dialect
         ignore = ["TL43", "TL8"]              # optional: none of these
         severity = { TL51 = "error", TL7 = "note" }
 
@@ -130,7 +130,7 @@ class LintSettings:
             severity=self.severity,
         )
 
-    def takes(self, rule: str, *, is_default: bool) -> bool:
+    def enables(self, rule: str, *, is_default: bool) -> bool:
         """Return whether a rule is enabled. If the settings select no rules, `is_default` decides."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
@@ -326,7 +326,7 @@ def package_error(name: str) -> str:
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"
-    if top in _OURS:
+    if top in _RESERVED:
         return f"{top!r} is a package of tagwire that this package would hide; choose another name"
     return ""
 

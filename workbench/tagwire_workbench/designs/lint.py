@@ -42,7 +42,7 @@ def chosen(findings: Iterable[Finding], specs: Iterable[MessageSpec], settings: 
     kept = []
     for finding in findings:
         is_default = not DESIGN_RULES[finding.rule].dialect or finding.file in extended
-        if settings.takes(finding.rule, is_default=is_default):
+        if settings.enables(finding.rule, is_default=is_default):
             kept.append(replace(finding, severity=settings.severity_of(finding.rule, finding.severity)))
     return kept
 
