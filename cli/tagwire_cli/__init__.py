@@ -1,4 +1,4 @@
-"""The `tagwire` command line, which requires the extra `cli`.
+"""The `tagwire` command line.
 
 Commands that read specs also require the extra `generate`.
 """

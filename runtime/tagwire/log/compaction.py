@@ -2,7 +2,7 @@
 
 The last record of each key is kept. A tombstone is kept for the retention time, so that consumers can read it. Formats
 with a delete horizon store the end of that time in the batch when it is first compacted. In all other formats, a
-tombstone is removed if its segment is older than the last compacted segment by more than the retention time. Records of
+tombstone is removed if its segment is older than the last compacted segment by at least the retention time. Records of
 aborted transactions are removed at once. Their markers are removed when no batch of the transaction is left and the
 horizon has passed. A batch that loses all its records is kept, empty, if it has the last sequence number of an active
 producer, or the last offset of the log. Offsets never change. Compacting again changes nothing.
