@@ -37,7 +37,7 @@ CLEARLY: Final = 16.0
 
 _ALONE: Final = 30.0
 """The bits added to the cost of a message without a header, because such messages are rare."""
-_FAULT: Final = 24.0
+_ERROR: Final = 24.0
 """The cost in bits of an error."""
 _SMALLEST_BATCH: Final = 26
 """The size in bytes of the smallest batch, which is a v0 message that has neither a key nor a value."""
@@ -198,7 +198,7 @@ class _Work:
         if (error := seen[-1].error) is not None:
             if not (valid or _is_like_a_batch(self.data)):
                 return
-            bits += _FAULT + 8.0 * len(seen[-1].data)
+            bits += _ERROR + 8.0 * len(seen[-1].data)
             facts = (f"behind {count(valid, 'valid batch')}: found {error.found}, expected {error.expected}",)
         else:
             facts = (count(valid, "batch"), "the checksums agree")
@@ -278,7 +278,7 @@ class _Work:
         prior: float,
         facts: Sequence[str],
     ) -> Candidate:
-        bits = prior + cost_of(seen, self.error_name, self.limits) + (_FAULT if seen.error else 0.0)
+        bits = prior + cost_of(seen, self.error_name, self.limits) + (_ERROR if seen.error else 0.0)
         return Candidate(kind, message, tuple(versions), (seen,), bits, (*facts, *_facts(seen)))
 
 

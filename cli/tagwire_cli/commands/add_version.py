@@ -128,7 +128,7 @@ def _edit(
     )
     if not dry_run:
         write_all(plan.contents, plan.before)
-    _tell(plan, field, dry_run=dry_run)
+    _report(plan, field, dry_run=dry_run)
 
 
 def _new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
@@ -198,7 +198,7 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     return files
 
 
-def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> None:
+def _report(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> None:
     from tagwire_generator.project.output import FileChange
 
     for number, change in enumerate(plan.changes):

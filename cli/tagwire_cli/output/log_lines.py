@@ -62,15 +62,15 @@ class RecordFilter:
         """Return a function that tests whether to print a record of this batch; None to print all of them."""
         others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
         if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
-            return lambda record: self._keeps(record, begin)
+            return lambda record: self._selects(record, begin)
         return None
 
     def ends_before(self, batch: RecordBatch) -> bool:
         """Return whether printing can stop, because neither this nor any later batch has records to print."""
         return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
 
-    def _keeps(self, record: Record, begin: int | None) -> bool:
-        keeps = (
+    def _selects(self, record: Record, begin: int | None) -> bool:
+        selects = (
             self.left != 0
             and (begin is None or record.offset >= begin)
             and (self.end_offset is None or record.offset < self.end_offset)
@@ -79,9 +79,9 @@ class RecordFilter:
             and (self.key is None or record.key == os.fsencode(self.key))
             and (self.header is None or self._has_header(record, self.header))
         )
-        if keeps and self.left is not None:
+        if selects and self.left is not None:
             self.left -= 1
-        return keeps
+        return selects
 
     @staticmethod
     def _has_header(record: Record, header: str) -> bool:

@@ -317,7 +317,7 @@ RecordFormats = tuple[tuple[Versions, str], ...]
 """Ascending version ranges, each with the name of a record format."""
 
 _KEY = "recordFormats"
-_CARRIERS = ("records", "bytes")
+_WITH_RECORDS = ("records", "bytes")
 
 
 def record_format_of(formats: RecordFormats, version: int) -> str:
@@ -331,7 +331,7 @@ def record_format_violations(
     """Yield violations in the recordFormats of a field."""
     if not formats:
         return
-    if type.is_array or type.name not in _CARRIERS:
+    if type.is_array or type.name not in _WITH_RECORDS:
         text = f"field {named(field)} is {type}, but only records and bytes have recordFormats; remove the key"
         yield Violation("TW414", _KEY, text, ("type",))
     for range, name in formats:

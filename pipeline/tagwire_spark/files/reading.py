@@ -43,7 +43,7 @@ _FIRST: Final = 1 << 20
 """Number of bytes that the first request for a split reads. Each further request is twice as large."""
 _BLOCK: Final = 1 << 23
 """Maximum number of bytes that a request for a split reads."""
-_LOOK: Final = 1 << 16
+_FIRST_OF_HEADERS: Final = 1 << 16
 """Number of bytes that the first request reads if only headers are needed."""
 _TAIL: Final = 1 << 16
 """Number of bytes to read past the end of a split, in case the split's last batch extends beyond it."""
@@ -214,7 +214,7 @@ def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True)
     if ahead:
         file.check_first()
     if not (ahead and file.is_concurrent):
-        yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
+        yield RemoteBytes(file, None, start, end, _FIRST if ahead else _FIRST_OF_HEADERS)
         return
     pool = ThreadPoolExecutor(_AHEAD + 1, "tagwire-ahead")
     try:

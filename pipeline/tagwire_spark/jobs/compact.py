@@ -150,7 +150,7 @@ class _Log:
             found.append(self._group(index, next_index))
             index = next_index
         for segment, size in zip(self.segments[index:], self.sizes[index:], strict=True):
-            found.append(_Unit(self.number, size, partial(carry, sent=self._sent(segment))))
+            found.append(_Unit(self.number, size, partial(copy_unchanged, sent=self._sent(segment))))
         return found
 
     def _group(self, index: int, next_index: int) -> _Unit:
@@ -264,7 +264,7 @@ def rewrite(
     return _Written(flushed(folder), named)
 
 
-def carry(task: Task, sent: SentSegment) -> _Written:
+def copy_unchanged(task: Task, sent: SentSegment) -> _Written:
     """Copy a segment that is not compacted."""
     folder = attempt(task.staged.attempts)
     with received_segment(sent, task.storage) as segment:

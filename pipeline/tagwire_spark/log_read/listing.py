@@ -113,7 +113,7 @@ def shown_names(names: Sequence[str]) -> str:
 def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
     """Yield the partitions that the query selects. The folders of other partitions are not listed."""
     for folder in folders:
-        if query.wants(*partition_key(folder)):
+        if query.selects(*partition_key(folder)):
             yield location.partition(folder)
 
 

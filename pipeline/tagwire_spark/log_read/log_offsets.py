@@ -189,7 +189,7 @@ def has_offset(scan: Scan, position: int, offset: int) -> bool:
     return batch.base_offset <= offset <= batch.last_offset
 
 
-_HEADS: Final = 64
+_MOST_HEADERS: Final = 64
 """Maximum number of batch headers to read to find the offset of a time index entry."""
 
 
@@ -276,7 +276,7 @@ def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> _Ear
         latest, offset = found[0], (segment.base_offset or 0) + found[1]
         with segment.opened() as data:
             scan = Scan(segment.name, data, format)
-            spans = islice(scan.spans(_position_before(scan, segment, offset)), _HEADS)
+            spans = islice(scan.spans(_position_before(scan, segment, offset)), _MOST_HEADERS)
             span = next((each for each in spans if each.last_offset >= offset), None)
             if span is None:
                 return None

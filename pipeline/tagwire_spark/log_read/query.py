@@ -120,7 +120,7 @@ class LogQuery(NamedTuple):
     pushdown: bool = False
     """Whether Spark's filters narrow the query."""
 
-    def wants(self, topic: str, partition: int) -> bool:
+    def selects(self, topic: str, partition: int) -> bool:
         return (
             (self.topics is None or topic in self.topics)
             and (self.filtered_topics is None or topic in self.filtered_topics)

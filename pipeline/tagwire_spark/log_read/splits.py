@@ -35,7 +35,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 _T = TypeVar("_T")
-_LOOKS: Final = 5
+_ATTEMPTS: Final = 5
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
 """Approximate maximum number of tasks per read. It is limited because the driver must pickle every task."""
@@ -122,7 +122,7 @@ def _partitions(
             yield name, partition, [location.segment(location.local)] if is_file else partition.segments
 
 
-@repeated(_LOOKS, "KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND")
+@repeated(_ATTEMPTS, "KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND")
 def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
     """List a path and plan the splits of its segments. Leave out the folders in `shorter`."""
     found = [*log_locations((path,), stack, query.storage)]

@@ -274,7 +274,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
             for folder in folders:
-                if query.wants(*partition_key(folder)) and (log := self._listing.value_of(folder)):
+                if query.selects(*partition_key(folder)) and (log := self._listing.value_of(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:

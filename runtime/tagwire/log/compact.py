@@ -35,7 +35,7 @@ from tagwire.records import Record
 
 SEGMENT_FILES: Final = ("log", *INDEXES)
 """The extensions of the files of a segment."""
-_CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
+_COPIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
 
 
 def _ignore(count: int) -> None:
@@ -265,5 +265,5 @@ def copy_files(partition: Partition, folder: Path, end: int) -> None:
     """
     written = {path.stem for path in folder.glob("*.log")}
     snapshots = [path for path, name in partition.named("snapshot") if name.base_offset >= end or path.stem in written]
-    for path in (*partition.files_called(*_CARRIED), *snapshots):
+    for path in (*partition.files_called(*_COPIED), *snapshots):
         shutil.copy2(path, folder / path.name)

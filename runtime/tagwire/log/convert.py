@@ -41,7 +41,7 @@ __all__ = [
 
 _SEGMENT_BYTES: Final = 0x7FFFFFFF
 """The highest position that an offset index can contain, and so the maximum size of a segment."""
-_CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
+_COPIED: Final = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
 _CLEAN: Final = ".kafka_cleanshutdown"
 
 
@@ -194,7 +194,7 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
     """
     kinds = ("checkpoint", "snapshot") if conversion.is_one_to_one else ("checkpoint",)
     named = [path for kind in kinds for path, _ in partition.named(kind)]
-    return [*partition.files_called(*_CARRIED), *named]
+    return [*partition.files_called(*_COPIED), *named]
 
 
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:

@@ -174,7 +174,7 @@ async def test_compressed_records_are_shown_decompressed() -> None:
         shown = screen_text(app)
         assert ", decompressed" in shown
         assert "[4]  key 'order-" in shown
-        assert app.bytes.buffer.data != app.listing.look(2).data
+        assert app.bytes.buffer.data != app.listing.explain(2).data
         begin = app.bytes.begin
         await press(pilot, "tab", "right")
         assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None

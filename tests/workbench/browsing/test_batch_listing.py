@@ -15,7 +15,7 @@ def test_batches_of_a_log() -> None:
     assert found(listing, "offset=24-") == [5, 6, 11, 12]
     assert found(listing, "-codec=none partition=orders-0") == [3, 6]
     assert found(listing, "is=control") == []
-    assert listing.look(2).explained.failure == ""
+    assert listing.explain(2).explained.failure == ""
 
 
 def test_damaged_batch_and_trailing_bytes(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_damaged_batch_and_trailing_bytes(tmp_path: Path) -> None:
     assert listing.count == 7
     assert found(listing, "is=error") == [2, 7]
     assert list(listing.cells(6))[:3] == ["7", path.name, "not a batch"]
-    assert listing.look(1).explained.failure != "" and listing.look(6).explained.failure != ""
+    assert listing.explain(1).explained.failure != "" and listing.explain(6).explained.failure != ""
 
 
 def test_a_log_is_followed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def test_a_stream_of_frames(tmp_path: Path) -> None:
     path.write_bytes(b"".join(struct.pack(">i", len(each)) + each for each in (METADATA, HEARTBEAT)) + b"\0\0")
     listing = read_listing(path, stream="request")
     assert [listing.cells(entry)[2] for entry in range(listing.count)] == ["Metadata", "Heartbeat"]
-    assert listing.look(1).data == HEARTBEAT
+    assert listing.explain(1).data == HEARTBEAT
     assert "frame 3: frame: size at byte" in listing.error
 
 
@@ -40,7 +40,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
     listing = read_listing(path)
     assert [listing.cells(entry)[1] for entry in range(listing.count)] == ["req", "resp", "!"]
     assert listing.partner(0) == 1
-    assert listing.look(1).data == REPLY
+    assert listing.explain(1).data == REPLY
     assert listing.error_of(2).startswith("gap in the responses: 50 bytes missing")
     with pytest.raises(TagwireError, match="--follow can't read network captures"):
         listing_of(path, follows=True)

@@ -100,7 +100,7 @@ def test_responses_without_correlation_ids_belong_to_requests_by_order(tmp_path:
     assert isinstance(listing, FrameListing)
     assert [listing.partner(entry) for entry in range(6)] == [3, None, 4, 0, 2, None]
     assert [listing.cells(entry)[4] for entry in range(6)] == [""] * 6
-    [trace] = listing.look(4).explained.traces
+    [trace] = listing.explain(4).explained.traces
     assert [node.value for part in trace.parts for node in part.walk() if node.path == "answer"] == ["so"]
     assert found(listing, "id=0") == []
 
@@ -128,11 +128,11 @@ def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
     listing = read_listing(capture)
     assert [listing.has_error(entry) for entry in range(6)] == [False, False, False, True, True, False]
     assert listing.error_of(3) == f"{capture.name}: line 4 is not a captured frame: it is not valid JSON"
-    cut = listing.look(4)
+    cut = listing.explain(4)
     assert cut.data == METADATA[:-3]
     assert cut.explained.traces[0].error is not None
     assert cut.explained.traces[0].root.end == len(METADATA) - 3
-    assert listing.look(5).explained.guess is not None
+    assert listing.explain(5).explained.guess is not None
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
     assert listing.neighbours(3)["api"] == "32767"
     assert found(listing, "conn='a,b 1'") == [1]
     assert found(listing, "is=error") == [2, 3, 4]
-    assert all(listing.look(entry).explained.failure for entry in (1, 2, 3))
+    assert all(listing.explain(entry).explained.failure for entry in (1, 2, 3))
 
 
 def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
     listing = read_listing(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
     assert found(listing, "is=error") == [1]
-    assert "tagwire_records defines no RequestHeader" in listing.look(0).explained.failure
+    assert "tagwire_records defines no RequestHeader" in listing.explain(0).explained.failure
 
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
@@ -176,7 +176,7 @@ def test_captures_of_real_clients_agree_with_their_lines() -> None:
     lines = list(read_capture(CAPTURES))
     assert listing.count == len(lines) == 6777
     for entry in (0, 6776, 3000, 2999, 12):  # seek forwards and backwards
-        assert listing.look(entry).data == lines[entry].data
+        assert listing.explain(entry).data == lines[entry].data
     assert found(listing, "api=ApiVersions version=99") != []
 
 

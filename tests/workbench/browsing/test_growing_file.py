@@ -53,7 +53,7 @@ def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None
             file.write(part)
         listing.read_all()
     assert listing.count == 2
-    assert listing.look(1).data == REPLY
+    assert listing.explain(1).data == REPLY
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_odd_files(tmp_path: Path, data: bytes, count: int, error: str) -> None:
     assert (listing.count, listing.is_done) == (count, True)
     assert error in listing.error and bool(error) == bool(listing.error)
     for entry in range(listing.count):
-        listing.look(entry)
+        listing.explain(entry)

@@ -47,7 +47,7 @@ _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.jso
 _COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _RELEASED: Final = re.compile(r"(?P<artifact>[a-z][a-z-]*?(?:_\d+\.\d+)?)-(?P<release>\d[\w.-]*)")
 
-_ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
+_ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError)
 """The errors that zipfile raises for damaged or encrypted archives."""
 
 
@@ -220,7 +220,7 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
                         data = file.read(SPEC_BYTES + 1)
                     origin = f"{jar}!{entry.filename}"
                     yield jar / entry.filename, origin, _bounded(data, origin)
-    except _ZIP_FAULTS as error:
+    except _ZIP_ERRORS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise SpecError(f"{jar} is neither a folder nor a readable jar: {reason}", file=str(jar)) from None
 

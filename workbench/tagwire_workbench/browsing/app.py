@@ -75,7 +75,7 @@ class HelpScreen(ModalScreen[None]):
 
 _TICK: Final = 0.1
 """Seconds between updates of the display."""
-_FAULT: Final = "is=error"
+_ERRORS_ONLY: Final = "is=error"
 
 
 class Browser(App[None]):
@@ -186,7 +186,7 @@ class Browser(App[None]):
         if event.entry != self.entries.entry:
             return  # the cursor has moved on
         try:
-            entry = self.listing.look(event.entry)
+            entry = self.listing.explain(event.entry)
         except TagwireError as error:
             self._show(None, f"! {error}")
             return
@@ -229,7 +229,7 @@ class Browser(App[None]):
 
     def action_errors(self) -> None:
         text = self.entries.view.text
-        self.apply_filter(text.replace(_FAULT, "") if _FAULT in text else f"{text} {_FAULT}")
+        self.apply_filter(text.replace(_ERRORS_ONLY, "") if _ERRORS_ONLY in text else f"{text} {_ERRORS_ONLY}")
 
     def action_narrow(self, key: str) -> None:
         entry = self.entries.entry

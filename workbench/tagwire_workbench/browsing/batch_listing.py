@@ -150,7 +150,7 @@ class BatchListing(Listing):
             scan = Scan(str(path), data, self.formats, self.limits)
             return scan.outline(self._starts[entry]) if outline else scan.batch(self._starts[entry])
 
-    def look(self, entry: int) -> ExplainedEntry:
+    def explain(self, entry: int) -> ExplainedEntry:
         path, start = self._segments[self._files[entry]].path, self._starts[entry]
         size = self._sizes[entry] if self._ends[entry] >= 0 else min(self._sizes[entry], _REST)
         title = f"{path} at byte {start}"

@@ -109,7 +109,7 @@ class FrameListing(Listing):
             self._titles[key] = found
         return found
 
-    def look(self, entry: int) -> ExplainedEntry:
+    def explain(self, entry: int) -> ExplainedEntry:
         frame = self.file.frame(self.table, entry)
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 

@@ -88,7 +88,7 @@ class EntryList(ScrollView, can_focus=True):
             self._shown_length = len(self.view)
             self.virtual_size = Size(self.scrollable_content_region.width, self._shown_length + 1)
             self.refresh()
-            self._tell()
+            self._post_choice()
             return True
         return False
 
@@ -98,7 +98,7 @@ class EntryList(ScrollView, can_focus=True):
         if before != self.cursor:
             self.refresh()
         self._reveal()
-        self._tell()
+        self._post_choice()
 
     def _reveal(self) -> None:
         top, rows = self.scroll_offset.y, max(self._rows, 1)
@@ -107,7 +107,7 @@ class EntryList(ScrollView, can_focus=True):
         elif self.cursor >= top + rows:
             self.scroll_to(y=self.cursor - rows + 1, animate=False, force=True)
 
-    def _tell(self) -> None:
+    def _post_choice(self) -> None:
         entry = self.entry
         if entry is not None and entry != self._last_entry:
             self._last_entry = entry

@@ -79,7 +79,7 @@ class Listing(ABC):
         """Return an entry's cells, one for each column."""
 
     @abstractmethod
-    def look(self, entry: int) -> ExplainedEntry:
+    def explain(self, entry: int) -> ExplainedEntry:
         """Return the bytes of an entry and their explanation. Raises InputError if the file can no longer be read."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ from tagwire_workbench.browsing.listing import UNKNOWN, Listing, Test
 
 _SLICE: Final = 0.05
 """Maximum number of seconds that `advance` filters entries before it returns."""
-_BREATH: Final = 0.001
+_SLEEP: Final = 0.001
 """Seconds to sleep after a slice, so that the user interface stays responsive."""
 _PAUSE: Final = 0.2
 """Seconds to wait before checking again whether the file has grown."""
@@ -115,7 +115,7 @@ class Reader:
         while not self._stopped.is_set():
             self._wake.clear()
             if self.work():
-                sleep(_BREATH)
+                sleep(_SLEEP)
             else:
                 self._wake.wait(None if self.listing.is_done else _PAUSE)
 
