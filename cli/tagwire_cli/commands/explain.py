@@ -90,7 +90,7 @@ def command(args: Sequence[str], **options: Any) -> None:
 
     Each byte is shown exactly once. Records in Produce requests, Fetch responses
     and similar messages are decoded in the format that the spec names. If the
-    bytes are invalid, a line with ! says what was found and what was expected, the
+    bytes are invalid, a line with ! shows what was found and what was expected, the
     rest is shown as not read, and the exit status is 1.
 
     \b

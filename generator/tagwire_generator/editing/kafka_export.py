@@ -115,7 +115,7 @@ def _root(spec: SpecData) -> Object:
 
 
 def _verdict(owner: str, key: str) -> str:
-    """Return a key's `kafka` property in the schema, such as "inlined", or "" if Kafka's specs have this key too."""
+    """Return a key's `kafka` property in the schema, such as "inlined", or "" if Kafka's specs also have this key."""
     key_schema = schema()["$defs"][owner]["properties"].get(key, {})
     return str(key_schema.get("kafka", "rejected" if "dialect" in key_schema else ""))
 

@@ -100,7 +100,7 @@ class FramingSpec:
     when: When | None = None
     delta_of: str = ""
     compression: str = ""
-    """The name of the bits that tell which codec compresses this field, such as `Attributes.Compression`."""
+    """The name of the bits that contain the codec of this field, such as `Attributes.Compression`."""
     equals: int | None = None
     rewritten: bool = False
     """Whether brokers overwrite the field in stored batches."""

@@ -257,7 +257,7 @@ def render_package(
 
 @lru_cache
 def environment(templates: Path) -> Any:
-    """Return the jinja environment for a folder of templates. The built-in templates are found, too."""
+    """Return the jinja environment for a folder of templates. It also finds the built-in templates."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),
         undefined=jinja2.StrictUndefined,

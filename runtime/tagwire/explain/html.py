@@ -81,7 +81,7 @@ def component() -> tuple[str, str]:
 
 
 def page(units: Sequence[Unit], note: _Note | None = None) -> str:
-    """Return an HTML page that shows the units. `note` returns the text to show beside a node, as in `annotate`."""
+    """Return an HTML page that shows the units. `note` returns the text to show next to a node, as in `annotate`."""
     style, script = component()
     style += _OWN_STYLE
     tree = tree_of(units, note)

@@ -65,7 +65,7 @@ class Trace:
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
         """Add the results of tracing the record batches in a records field of the message.
 
-        `canonical` tells whether the batches are canonical, and `error` is the first error in them, or None. The error
+        `canonical` is true if the batches are canonical, and `error` is the first error in them, or None. The error
         is ignored if the trace already has one.
         """
         if not canonical:

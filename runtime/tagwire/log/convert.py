@@ -201,7 +201,7 @@ def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producer
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
     If several log folders have the same target, their offset checkpoints are combined, and the other files are copied
-    from the first folder. `keeps_producers` tells whether the producer snapshots were copied. If not,
+    from the first folder. `keeps_producers` is true if the producer snapshots were copied. If not,
     `.kafka_cleanshutdown` is not copied, so that the broker rebuilds the producer snapshots. Raises LogError for an
     invalid checkpoint.
     """

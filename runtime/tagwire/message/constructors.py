@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """Return the default of a constructor parameter. Callers can pass the placeholders for structs and UUIDs, too."""
+    """Return the default of a constructor parameter. Callers can also pass the placeholders for structs and UUIDs."""
     return DEFAULT_UUID if row.type == "uuid" and not row.required and row.default is not None else row.default
 
 
