@@ -145,7 +145,7 @@ REJECTED = {
     "an absolute path": (SET + f"output = '{ABSOLUTE}'", "write it relative to pyproject.toml"),
     "output leaves": (SET + 'output = "../x"', "`output` is '../x', outside of the folder of pyproject.toml"),
     "output leaves on a way about": (SET + 'output = "src/../../x"', "outside of the folder of pyproject.toml"),
-    "package is tagwire": (SET.replace('"messages"', '"tagwire"'), "is a package of tagwire"),
+    "package is tagwire": (SET.replace('"messages"', '"tagwire_workbench"'), "is a package of tagwire"),
     "package in tagwire": (SET.replace('"messages"', '"tagwire.records"'), "is a package of tagwire"),
     "package is a path": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a/b"', "`package` is 'a/b'"),
     "package leaves": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "..x"', "`package` is '..x'"),
