@@ -16,7 +16,7 @@ from tagwire.explain.text import BYTES_A_LINE, Row, annotated_lines, column_widt
 from tagwire.explain.trace import Trace
 from tagwire.guessing import Candidate, Guess
 from tagwire.text_format import printable
-from tagwire_cli.output.echo import is_coloured
+from tagwire_cli.output.echo import is_colored
 from tagwire_cli.output.tables import note_left_out, write_bytes
 
 if TYPE_CHECKING:
@@ -200,20 +200,20 @@ def _description(candidate: Candidate) -> str:
     return f"{candidate.kind} {candidate.name}{versions}{part}"
 
 
-def wants_colour(when: str) -> bool:
+def wants_color(when: str) -> bool:
     """Return whether to color standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
-    return when == "always" or (when == "auto" and is_coloured(sys.stdout))
+    return when == "always" or (when == "auto" and is_colored(sys.stdout))
 
 
 def print_text(
-    facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool, most: int | None = None
+    facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, color: bool, most: int | None = None
 ) -> None:
     """Print `facts` about the input, such as its detected kind, as comment lines. Then print the annotated bytes.
 
     `most` is the maximum number of rows of each trace; None means all.
     """
     facts = [printable(fact) for fact in facts]
-    if not colour:
+    if not color:
         write_bytes("".join(f"# {fact}\n" for fact in facts).encode("utf-8", "backslashreplace"))
         for trace in traces:
             _write_plain(trace, note, most)

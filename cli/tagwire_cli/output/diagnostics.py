@@ -23,7 +23,7 @@ import click
 import tagwire
 from tagwire.errors import MissingExtraError, SpecError, TagwireError
 from tagwire.text_format import count, printable, printable_json
-from tagwire_cli.output.echo import is_coloured, say, say_error
+from tagwire_cli.output.echo import is_colored, say, say_error
 from tagwire_cli.output.tables import write_json
 from tagwire_cli.paths import UnreadableFileError, given_name
 
@@ -40,7 +40,7 @@ FORMATS: Final = ("text", "json", "github", "sarif")
 _LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
 """The SARIF level of each severity. Severities not listed here have the level `error`."""
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_COLOURS: Final = {
+_COLORS: Final = {
     "error": "bold red",
     "warning": "bold yellow",
     "note": "bold cyan",
@@ -71,7 +71,7 @@ def print_problems(problems: Iterable["Problem"], *, err: bool) -> None:
 def print_paragraphs(paragraphs: Sequence[tuple[str, str]], *, err: bool = False) -> None:
     """Print paragraphs, given as pairs of text and severity. The severity determines the color."""
     stream = sys.stderr if err else sys.stdout
-    if not is_coloured(stream):
+    if not is_colored(stream):
         if paragraphs:
             say("\n\n".join(given_name(text) for text, _ in paragraphs), err=err, lines=True)
         return
@@ -81,12 +81,12 @@ def print_paragraphs(paragraphs: Sequence[tuple[str, str]], *, err: bool = False
     console = Console(file=stream, soft_wrap=True, highlight=False)
     for number, (text, severity) in enumerate(paragraphs):
         first_line, line_end, body = given_name(text).partition("\n")
-        colour = _COLOURS.get(severity, "bold cyan")
+        color = _COLORS.get(severity, "bold cyan")
         shown = Text(first_line, style="bold")
-        shown.highlight_words([f" {severity} "], colour)
+        shown.highlight_words([f" {severity} "], color)
         shown.append(line_end + body, "not bold")
         if text.endswith("^"):
-            shown.stylize(colour, len(shown) - 1)
+            shown.stylize(color, len(shown) - 1)
         console.print(*([Text()] if number else []), shown, sep="\n")
 
 
@@ -136,7 +136,7 @@ def _is_in_settings(error: TagwireError) -> bool:
 
 def summary(problems: "Sequence[Problem]") -> str:
     """Return a phrase that counts problems or findings, such as `2 errors, 1 warning`, or `no problems`."""
-    found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
+    found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLORS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 

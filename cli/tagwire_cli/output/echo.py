@@ -79,7 +79,7 @@ class _Stream(Protocol):
     def isatty(self) -> bool: ...
 
 
-def is_coloured(stream: _Stream | None) -> bool:
+def is_colored(stream: _Stream | None) -> bool:
     """Return whether to color a stream.
 
     The option --color decides. Without it, NO_COLOR or FORCE_COLOR decides. Without these, only terminals are colored.

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from tagwire.text_format import printable, printable_json
-from tagwire_cli.output.echo import clear_bar, is_coloured, is_terminal, say
+from tagwire_cli.output.echo import clear_bar, is_colored, is_terminal, say
 from tagwire_cli.paths import given_name
 
 _GAP: Final = "  "
@@ -51,7 +51,7 @@ def print_table(columns: Sequence[TableColumn], content: Iterable[Sequence[objec
         from shutil import get_terminal_size  # imported here, because the import is slow
 
         columns, rows = fitted(columns, rows, get_terminal_size().columns)
-    if is_coloured(sys.stdout):
+    if is_colored(sys.stdout):
         _print_rich(columns, rows)
         return
     titles = [column.title for column in columns]

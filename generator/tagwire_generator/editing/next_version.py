@@ -92,7 +92,7 @@ def plan_next_version(
     `files` are all specs of the message's set, by path. If necessary, the plan also adds the version to the matching
     response or request. `released` lists releases that the change must not break, in addition to the current specs.
 
-    Raises SpecError if no version can be added to the message, if the field's parent or neighbour doesn't exist, or if
+    Raises SpecError if no version can be added to the message, if the field's parent or neighbor doesn't exist, or if
     the change violates a rule (`problems` lists all violations) or breaks a released version.
     """
     reader = SpecReader()
@@ -195,7 +195,7 @@ def _changed(
 
 
 def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None:
-    """Add a field to the struct that it names. Raises SpecError for an unknown struct or neighbour."""
+    """Add a field to the struct that it names. Raises SpecError for an unknown struct or neighbor."""
     is_draft = "versionsWithOptional" in edit.root.members
     key = "optionalFields" if is_draft and (field.tag is not None or field.next_tag) else "fields"
     node = _parent(edit.root, field.parent, file)
@@ -206,12 +206,12 @@ def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None
         )
     struct: _Tree = plain_tree(node)
     names = [str(each["name"]) for each in struct.get(key) or ()]
-    neighbour = field.before or field.after
+    neighbor = field.before or field.after
     index = len(names)
-    if neighbour:
-        if neighbour not in names:
-            raise _unknown(file, f"{_called(field.parent)} has no field {neighbour!r} in `{key}`", neighbour, names)
-        index = names.index(neighbour) + (not field.before)
+    if neighbor:
+        if neighbor not in names:
+            raise _unknown(file, f"{_called(field.parent)} has no field {neighbor!r} in `{key}`", neighbor, names)
+        index = names.index(neighbor) + (not field.before)
     entry = _new_entry(field, struct, version, is_draft=is_draft)
     if items is None:
         edit.add_list(node, key, entry)

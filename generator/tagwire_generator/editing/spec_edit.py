@@ -90,13 +90,13 @@ class SpecEdit:
         self._edits.append((position, position, f"{self._line_end}{indent}{self._set(entry, items.items[0], indent)},"))
 
     def _insert_after(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
-        neighbour = items.items[index]
-        start = self._start(neighbour)
+        neighbor = items.items[index]
+        start = self._start(neighbor)
         end = self._end(start)
         before = self._end(self._start(items.items[index - 1])) if index else self._start(items)
         is_lined = "\n" in self._text[before:start]
         indent = self._indent(start) if is_lined else ""
-        new = self._set(entry, neighbour, indent)
+        new = self._set(entry, neighbor, indent)
         gap = f"{self._line_end}{indent}" if is_lined else " "
         comma = self._comma(end)
         if comma is None:

@@ -32,7 +32,7 @@ from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 _BYTES_AT: Final = 8
 """The column at which the bytes begin, unless a title line shows another column."""
 _NO_PATH: Final = 1 << 30
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST: Final = 1 << 30
 """The maximum number of bytes to assemble. Without it, a mistyped repeat count could use up the memory."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
@@ -96,7 +96,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
     messages: list[list[list[Line]]] = []
     begin, end = _BYTES_AT, _NO_PATH
     size = 0
-    for number, line in enumerate(_COLOUR.sub("", text).splitlines(), 1):
+    for number, line in enumerate(_COLOR.sub("", text).splitlines(), 1):
         if tuple(line.split()) == TITLES:
             begin, end = line.index("bytes"), line.index("path")
             messages.append([[]])

@@ -1,6 +1,6 @@
 import pytest
 
-from tagwire_cli.output.echo import is_coloured, say, say_patch
+from tagwire_cli.output.echo import is_colored, say, say_patch
 
 
 @pytest.mark.parametrize("text", ["", "+a\n", "-\x1b[31m\n+b\n", "+without a line break"])
@@ -22,9 +22,9 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert is_coloured(Terminal())
+    assert is_colored(Terminal())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not is_coloured(Terminal())
+    assert not is_colored(Terminal())
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
-    assert not is_coloured(Terminal())
+    assert not is_colored(Terminal())

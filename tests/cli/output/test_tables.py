@@ -10,7 +10,7 @@ COLUMNS = (TableColumn("name"), TableColumn("size", is_number=True))
 def test_each_row_is_printed(
     coloured: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tables, "is_coloured", lambda _: coloured)
+    monkeypatch.setattr(tables, "is_colored", lambda _: coloured)
     monkeypatch.setenv("COLUMNS", "80")
     print_table(COLUMNS, [("a[b]", "7"), ("[red]", "12")])
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

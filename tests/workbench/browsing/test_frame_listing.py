@@ -159,7 +159,7 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
     cells = [tuple(listing.cells(entry)) for entry in range(listing.count)]
     assert cells[0][-2:] == ("e\\x1b[31m\\n\u65e5", "a,b 1")
     assert [each[2:4] for each in cells[1:]] == [("?", ""), ("not a frame", ""), ("API 32767", "1")]
-    assert listing.neighbours(3)["api"] == "32767"
+    assert listing.neighbors(3)["api"] == "32767"
     assert found(listing, "conn='a,b 1'") == [1]
     assert found(listing, "is=error") == [2, 3, 4]
     assert all(listing.explain(entry).explained.failure for entry in (1, 2, 3))

@@ -133,7 +133,7 @@ class Browser(App[None]):
 
     def on_mount(self) -> None:
         # If the terminal has no colors, the style sheet marks the cursor with text attributes such as bold.
-        self.set_class(self.no_color, "colourless")
+        self.set_class(self.no_color, "colorless")
         self.entries.focus()
         self.reader.start()
         self._timer = self.set_interval(_TICK, self.take_over)
@@ -233,7 +233,7 @@ class Browser(App[None]):
 
     def action_narrow(self, key: str) -> None:
         entry = self.entries.entry
-        found = {} if entry is None else self.listing.neighbours(entry)
+        found = {} if entry is None else self.listing.neighbors(entry)
         key = key if key in found else next(iter(found), "")
         if key:
             self.apply_filter(f"{key}={quote(found[key])}")

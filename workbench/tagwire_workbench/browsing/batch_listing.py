@@ -219,7 +219,7 @@ class BatchListing(Listing):
         except TagwireError:
             return
 
-    def neighbours(self, entry: int) -> dict[str, str]:
+    def neighbors(self, entry: int) -> dict[str, str]:
         return {"partition": self._partition(entry)}
 
 

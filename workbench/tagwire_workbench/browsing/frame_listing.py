@@ -70,7 +70,7 @@ class FrameListing(Listing):
         found = self.table.partners[entry]
         return found if 0 <= found < self.count else None
 
-    def neighbours(self, entry: int) -> dict[str, str]:
+    def neighbors(self, entry: int) -> dict[str, str]:
         table = self.table
         if table.kinds[entry] == DAMAGED:
             return {}

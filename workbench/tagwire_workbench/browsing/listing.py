@@ -110,7 +110,7 @@ class Listing(ABC):
         """Return the response of a request, or the request of a response. Return None if it isn't in the listing."""
         return None
 
-    def neighbours(self, entry: int) -> dict[str, str]:
+    def neighbors(self, entry: int) -> dict[str, str]:
         """Return filters that select related entries, such as the other frames of a connection."""
         return {}
 
