@@ -90,7 +90,7 @@ class LastOffsets:
 DAY_MS: Final = 86_400_000
 
 KEPT: Final = {
-    "latest": "the last of its key",
+    "latest": "the last record with its key",
     "tombstone": "a tombstone that has not expired",
     "no_flag": "a null value without the tombstone flag, which counts as a value",
     "marker": "a marker that has not expired, or whose transaction still has records",
@@ -99,7 +99,7 @@ KEPT: Final = {
 }
 """Reasons to keep a record."""
 REMOVED: Final = {
-    "superseded": "a later record has its key",
+    "superseded": "a later record has the same key",
     "expired_tombstone": "a tombstone whose time has passed",
     "aborted": "from an aborted transaction",
     "expired_marker": "a marker whose transaction has no records left, and whose time has passed",

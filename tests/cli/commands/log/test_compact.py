@@ -16,11 +16,11 @@ def test_compact(tmp_path: Path) -> None:
     code, out, err = outcome("compact", folder, "--now", 1000, "--explain", "--output", tmp_path / "to")
     assert (code, err) == (0, "")
     assert out.splitlines()[:3] == [
-        "0\tremoved\ta later record has its key",
+        "0\tremoved\ta later record has the same key",
         "1\tkept\ta tombstone that has not expired",
-        "2\tkept\tthe last of its key",
+        "2\tkept\tthe last record with its key",
     ]
-    assert "      1  removed  a later record has its key\n\n" in out
+    assert "      1  removed  a later record has the same key\n\n" in out
     assert out.splitlines()[-1] == f"{folder}: compacted up to offset 3: the active segment begins there"
     assert [row["offset"] for row in rows("dump", tmp_path / "to" / "stock-0")] == [1, 2, 3]
     assert outcome("verify", tmp_path / "to")[0] == 0
