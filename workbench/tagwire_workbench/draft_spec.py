@@ -1,7 +1,7 @@
 """Add a version to a message, with the optional fields of KIP-482's first draft.
 
 The draft adds a version to each RPC. In this version, each struct begins with its optional fields. Kafka later chose
-another design: tagged fields in flexible versions. Only inflexible versions are the same in both designs, so flexible
+another design: tagged fields in flexible versions. Only non-flexible versions are the same in both designs, so flexible
 versions are removed first.
 
 These functions don't modify their arguments. Specs must be valid and in normal form (`canonical.normal_form`).
@@ -21,7 +21,7 @@ Tree = dict[str, Any]
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
 """The keys of fields and structs whose value is a version range."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""Keys that are left out of drafts, because they have no effect in inflexible versions."""
+"""Keys that are left out of drafts, because they have no effect in non-flexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
 
 
@@ -69,9 +69,9 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """Convert a message without inflexible versions to the dialect of KIP-482's first draft.
+    """Convert a message without non-flexible versions to the dialect of KIP-482's first draft.
 
-    The result has only the message's lowest version. It becomes inflexible and loses its tagged fields.
+    The result has only the message's lowest version. It becomes non-flexible and loses its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

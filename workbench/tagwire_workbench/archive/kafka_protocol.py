@@ -52,7 +52,7 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Fields that contain secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# Maps each kind of message to two header versions: one for its inflexible versions, one for its flexible versions.
+# Maps each kind of message to two header versions: one for its non-flexible versions, one for its flexible versions.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 

@@ -30,10 +30,10 @@ def command(
     This applies the first draft of KIP-482: each request and response in DIR gets
     a new version with the fields of the version before it, in which each struct
     begins with its optional fields (versionsWithOptional). The new version can only
-    follow inflexible versions, so flexible versions, and fields that only they
-    have, are removed first. If a message is flexible from the start, its first
-    version is rewritten as an inflexible one. Headers become inflexible; other
-    messages do not change.
+    follow versions that are not flexible, so flexible versions, and fields that only
+    they have, are removed first. If a message is flexible from the start, its first
+    version is rewritten as one that is not. In headers, all versions become
+    non-flexible; other messages do not change.
 
     The drafts are written to the folder of --output in normal form, without
     comments. With --in-place, comments are kept, and a spec that would lose a

@@ -50,8 +50,8 @@ def command(
 ) -> None:
     """Convert partitions to another format, codec or batch size.
 
-    PATH is a partition folder, or a folder above partitions; in that case the
-    broker's own files next to them are copied too. The partitions are written
+    PATH is a partition folder, or a folder above partitions; in that case, the
+    broker's own files next to them are also copied. The partitions are written
     to DIR with new indexes. Offsets and timestamps stay the same. Batches are
     merged only if their producer, transaction and leader epoch are the same.
     Without --batch-bytes and --batch-records, batches are not merged or split.

@@ -35,7 +35,7 @@ _COLUMNS = table_columns(
 def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Count batches, records, formats and codecs of segments.
 
-    Offsets and timestamps are shown too; times are UTC. The attributes `append
+    Offsets and timestamps (in UTC) are also shown. The attributes `append
     time`, `transactional`, `control` and `delete horizon` are counted in batches,
     the others in records. `null without flag` counts null values whose tombstone
     flag is not set, in formats that have this flag. With --json, there is one object per file,

@@ -36,9 +36,9 @@ def command() -> None:
     """Run jobs on Spark, locally or on a cluster.
 
     The folders that a job reads and writes must be mounted on the driver and on all
-    workers. It also reads URLs, such as s3://bucket/kafka. Under spark-submit, its
-    settings apply, and --master and --remote are not needed. docs/spark-jobs.md
-    describes what jobs cost.
+    workers. A job can also read URLs, such as s3://bucket/kafka, and write to s3://
+    URLs. Under spark-submit, its settings apply, and --master and --remote are not
+    needed. docs/spark-jobs.md describes the jobs.
 
     In your own Spark programs, spark.read.format("kafka_log") reads logs, and
     spark.read.format("kafka_rpc") reads captured traffic. All of this requires the
