@@ -1,4 +1,4 @@
-"""Test templates on tagwire's own specs, which use every feature of the spec language.
+"""Test templates on specs that come with tagwire: Kafka's messages and record formats, and two drafts.
 
     for files in render_corpus("my_templates").values():
         ...
@@ -18,7 +18,7 @@ from tagwire_generator.project.settings import SpecSet
 __all__ = ["CORPUS", "render_corpus"]
 
 CORPUS: Final = ("kafka", "drafts/kip482", "drafts/kip87", "records")
-"""Folders of specs in all dialects, including record formats."""
+"""Folders of specs in the released and the draft dialect, including record formats."""
 
 
 def render_corpus(
