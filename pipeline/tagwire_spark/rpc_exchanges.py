@@ -51,8 +51,11 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
     early: dict[Any, list[CapturedFrame]] = {}
     for frame in frames:
         connection = (frame.run, frame.conn)
+        if frame.is_close:
+            pairing.close(connection)
+            continue
         if frame.gap:
-            pairing.miss(connection)
+            yield from map(_exchange, pairing.miss(connection))
             yield _exchange(frame)
             continue
         other: CapturedFrame | None = None
@@ -235,12 +238,10 @@ def captured_frames(
                 for number, row in enumerate(_parquet(path, file), 1):
                     frame = frame_of_row(number, row, f"{path}: row {number}")
                     frame.unit = "row"
-                    if not frame.is_close:
-                        yield frame
+                    yield frame
                 return
             stream, is_network = unzipped(cast("BinaryIO", file), header, path)
-            frames = frames_of_network(stream, registry, port) if is_network else frames_of_lines(stream, path)
-            yield from (each for each in frames if not each.is_close)
+            yield from frames_of_network(stream, registry, port) if is_network else frames_of_lines(stream, path)
         except CaptureError as error:
             text = str(error)
             where = text if text.startswith(path) else f"{path}: {text}"

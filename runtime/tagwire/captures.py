@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
-from tagwire.frames.pcap import MAGIC, CaptureError, network_frames
+from tagwire.frames.pcap import MAGIC, CaptureError, NetworkFrame, network_frames
 from tagwire.sensitive import hides
 from tagwire.text_format import shown
 
@@ -189,29 +189,33 @@ def read(
         registry = kafka_messages()
     try:
         with Path(path).open("rb") as stream:
-            yield from paired(frames_of_stream(stream, str(path), registry, port=port, closes=closes), registry)
+            yield from paired(frames_of_stream(stream, str(path), registry, port=port), registry, closes=closes)
     except OSError as error:
         raise CaptureError(f"{path} can't be read: {error.strerror or error}") from None
 
 
-def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
+def paired(frames: Iterable[CapturedFrame], registry: Registry, *, closes: bool = True) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response that already has an API key keeps it. SASL tokens without
-    headers become gaps, unless sensitive values are shown.
+    Requests must come before their responses, and get none after a frame with `is_close`. Without `closes`, such frames
+    are left out of the result. A response that already has an API key keeps it. SASL tokens without headers become
+    gaps, unless sensitive values are shown.
     """
     name, version = _BEFORE_TOKENS
     before_tokens = (registry[name].API_KEY, version) if name in registry and hides() else None
     logging_in: set[str] = set()
     for frame in _paired(frames, registry):
-        if frame.connection in logging_in and not (frame.gap or frame.is_close):
+        if frame.is_close:
+            logging_in.discard(frame.connection)
+        if frame.connection in logging_in and not frame.gap:
             if frame.is_request and _is_readable(frame):
                 logging_in.remove(frame.connection)
             elif frame.is_request or frame.api is None:
                 frame.gap, frame.api = _TOKEN, None
         if frame.is_request and frame.api == before_tokens:
             logging_in.add(frame.connection)
-        yield frame
+        if closes or not frame.is_close:
+            yield frame
 
 
 def _is_readable(frame: CapturedFrame) -> bool:
@@ -228,7 +232,7 @@ def _paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Cap
         if frame.gap:
             pairing.miss(frame.connection)
         elif frame.is_close:
-            pass
+            pairing.close(frame.connection)
         elif frame.is_request:
             frame.api = frame.api or _api_of(frame.data)
             if frame.api is not None:
@@ -261,26 +265,18 @@ def capture_kind(data: bytes) -> str:
 
 
 def frames_of_stream(
-    stream: BinaryIO,
-    name: str,
-    registry: Registry | None,
-    *,
-    port: int = 9092,
-    keeps_damaged: bool = False,
-    closes: bool = False,
+    stream: BinaryIO, name: str, registry: Registry | None, *, port: int = 9092, keeps_damaged: bool = False
 ) -> Iterator[CapturedFrame]:
-    """Yield the frames of a capture from a seekable stream, without matching responses to requests.
+    """Yield the frames and the ends of connections in a capture, from a seekable stream. Responses have no API.
 
     `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
-    with a `gap` instead of an error. With `closes`, also yields a frame with `is_close` for each closed connection.
-    Raises CaptureError if the stream is not a readable capture.
+    with a `gap` instead of an error. Raises CaptureError if the stream is not a readable capture.
     """
     start = stream.read(4)
     stream.seek(0)
     stream, is_network = unzipped(stream, start, name)
     if not is_network:
-        frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
-        yield from frames if closes else (each for each in frames if not each.is_close)
+        yield from frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         return
     # Sort the frames by time, because frames that follow missing bytes are found late.
     found, failure = [], None
@@ -289,9 +285,7 @@ def frames_of_stream(
             found.append(frame)
     except CaptureError as error:
         failure = CaptureError(f"{name}: {error}")
-    for number, frame in enumerate(sorted(found, key=lambda each: each.milliseconds or 0.0), 1):
-        frame.number = number
-        yield frame
+    yield from _numbered(sorted(found, key=lambda each: each.milliseconds or 0.0))
     if failure is not None:
         raise failure
 
@@ -317,9 +311,21 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
     Raises CaptureError if the capture is unreadable.
     """
-    for number, each in enumerate(network_frames(stream, port, registry), 1):
-        position = (None, each.connection, None, each.time)
-        yield CapturedFrame(number, each.is_request, each.data, *position, gap=each.gap, unit="frame")
+    return _numbered(_network_frame(each) for each in network_frames(stream, port, registry))
+
+
+def _network_frame(each: NetworkFrame) -> CapturedFrame:
+    facts = (each.is_request, each.data, None, each.connection, None, each.time)
+    return CapturedFrame(0, *facts, is_close=each.is_close, gap=each.gap, unit="frame")
+
+
+def _numbered(frames: Iterable[CapturedFrame]) -> Iterator[CapturedFrame]:
+    """Number the frames from 1. The end of a connection isn't counted."""
+    number = 0
+    for frame in frames:
+        number += not frame.is_close
+        frame.number = number
+        yield frame
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:

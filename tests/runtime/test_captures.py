@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from network_packets import Segment, pcap, sized
 
 import tagwire_messages as messages
 from tagwire import captures
@@ -56,11 +57,24 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
         _ = stray.message
 
 
+def test_a_new_connection_with_the_name_of_a_closed_one(tmp_path: Path) -> None:
+    old = messages.registry.encode_request(messages.ListGroupsRequest(), 3, correlation_id=7)
+    lines = row("req", old) + row("close", b"") + row("req", REQUEST) + row("resp", ANSWER)
+    parts = (98, b"", "S"), (99, sized(old), "PA"), (5, b"", "S"), (6, sized(REQUEST), "PA")
+    packets = [Segment(at, data, flags=flags) for at, data, flags in parts] + [Segment(8, sized(ANSWER), False)]
+    for name, data, numbers in ("a.jsonl", lines, [1, 2, 3, 4]), ("a.pcap", pcap(packets), [1, 1, 2, 3]):
+        (tmp_path / name).write_bytes(data)
+        found = list(captures.read(tmp_path / name, closes=True))
+        assert [frame.api for frame in found] == [(16, 3), None, (12, 4), (12, 4)]
+        assert [frame.number for frame in found] == numbers and found[1].is_close
+
+
 @pytest.mark.parametrize(("data", "error"), [
     (row("req", REQUEST, api_key=4.5), "line 1 is not a captured frame: api_key: expected an integer, got 4.5"),
     (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
     (gzip.compress(b"", mtime=0)[:5], "a.jsonl can't be read after line 0"),
+    (b"[" * 9000, "line 1 is not a captured frame: it is not valid JSON"),
     (row("req", REQUEST, timestamp=LATEST + 2), f"timestamp: {LATEST + 2} milliseconds since 1970 is out of range"),
     (None, "a.jsonl can't be read: No such file or directory"),
     (gzip.compress(b"\n" + b"0" * 2**20), "line 2 is not a captured frame: it has 9999 bytes or more"),

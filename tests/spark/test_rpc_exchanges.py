@@ -16,8 +16,10 @@ from small_logs import write_segment
 from written_logs import arrow_rows
 
 import tagwire_messages as messages
+from tagwire.captures import CapturedFrame
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.rpc_exchanges import exchanges
 from tagwire_spark.rpc_source import RpcReader, full_schema, rpc_query
 
 ASK = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
@@ -47,20 +49,13 @@ def lines(path: Path, *rows: Any) -> Path:
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
 @pytest.mark.parametrize(("facts", "text"), [
     ({"timestamp": NANOSECONDS}, "timestamp: 1700000000000000000 milliseconds since 1970 is out of range"),
-    ({"timestamp": float(NANOSECONDS)}, "milliseconds since 1970 is out of range"),
     ({"timestamp": float("inf")}, "it is not valid JSON"),
-    ({"timestamp": float("-inf")}, "it is not valid JSON"),
     ({"timestamp": float("nan")}, "it is not valid JSON"),
     ({"timestamp": 10**400}, "timestamp: expected milliseconds since 1970"),
     ({"timestamp": []}, "timestamp: expected milliseconds since 1970"),
     ({"api_key": 1 << 40}, "api_key: expected a 16-bit integer, got 1099511627776"),
-    ({"api_key": -40000}, "expected a 16-bit integer"),
-    ({"api_version": 1 << 40}, "api_version: expected a 16-bit integer, got 1099511627776"),
-    ({"api_version": 9.5}, "api_version: expected an integer, got 9.5"),
     ({"data": 1_000_000}, "data: expected bytes, got int"),
-    ({"data": True}, "data: expected bytes, got bool"),
     ({"data": "00"}, "data: expected bytes, got str"),
-    ({"dir": "up"}, "dir: expected"),
     ({"hex": "0"}, "hex: expected"),
     ({"timestamp": "noon"}, "timestamp: expected"),
 ])  # fmt: skip
@@ -80,10 +75,7 @@ def test_the_api_of_a_request_that_is_cut_off(tmp_path: Path, size: int, expecte
 
 @pytest.mark.parametrize(("name", "column"), [
     ("timestamp", pa.array([float("nan")])),
-    ("timestamp", pa.array([float(NANOSECONDS)])),
-    ("timestamp", pa.array([NANOSECONDS])),
     ("timestamp", pa.array([1 << 60], pa.timestamp("us"))),
-    ("api_key", pa.array([1 << 40])),
     ("data", pa.array([1_000_000])),
     ("conn", pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([b"\xff"]).view(pa.string()))),
 ])  # fmt: skip
@@ -92,14 +84,6 @@ def test_invalid_rows_of_parquet_are_rejected_as_frames(tmp_path: Path, name: st
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.parquet(: row 1 is| can't be read)"):
         read(tmp_path / "a.parquet")
-
-
-def test_json_that_is_too_deep(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"[" * 200_000))
-    with pytest.raises(
-        PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl\.gz: line 1 is not a captured frame"
-    ):
-        read(tmp_path)
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
@@ -134,6 +118,15 @@ def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
         assert sorted((row["api"], row["responseSize"]) for row in found if row["requestSize"]) == [
             ("ListGroups", len(answers[1])), ("Produce", None), ("SyncGroup", len(answers[0]))
         ]  # fmt: skip
+
+
+def test_requests_that_get_no_response_are_kept() -> None:
+    """After a gap, or in a connection with the name of a closed one, it is unknown which request a response answers."""
+    asks = [CapturedFrame(number, True, ASK) for number in range(4)]
+    close, gap = CapturedFrame(4, True, b"", is_close=True), CapturedFrame(5, True, b"", gap="lost")
+    events = [asks[0], close, asks[1], CapturedFrame(6, False, ANSWER), *asks[2:], gap]
+    found = [[side and side.number for side in each] for each in exchanges(events, messages.registry)]
+    assert found == [[1, 6], [2, None], [3, None], [5, None], [0, None]]
 
 
 def test_valid_times_and_numbers(tmp_path: Path) -> None:

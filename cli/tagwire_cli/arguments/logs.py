@@ -157,19 +157,14 @@ conversion_options = option_group(
 """Adds the options that set the codec and the maximum size of new batches."""
 
 
-def new_format_option(**more: Any) -> Callable[[F], F]:
-    """Add the option `--to`, whose value is the name of a record format. `more` is passed to `click.option`."""
-    return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
+def new_format_option(name: str = "--to", **more: Any) -> Callable[[F], F]:
+    """Add an option whose value is the name of a record format to write. `more` is passed to `click.option`."""
+    return click.option(name, metavar="FORMAT", type=FormatName(), **more)
 
 
 whatif_options = option_group(
     new_format_option(required=True, help="The new format."),
-    click.option(
-        "--against",
-        metavar="FORMAT",
-        type=FormatName(),
-        help="The format to compare with; default: the format of each batch.",
-    ),
+    new_format_option("--against", help="The format to compare with; default: the format of each batch."),
     conversion_options,
     click.option("--html", type=AnyPath(folders=False), metavar="FILE", help="Write an HTML page with plots."),
     click.option(

@@ -142,7 +142,7 @@ def _write_row(frame: "CapturedFrame", data: bytes) -> None:
     if frame.gap:
         return
     row = frame.row or {
-        "dir": "req" if frame.is_request else "resp",
+        "dir": "close" if frame.is_close else "req" if frame.is_request else "resp",
         "conn": frame.conn,
         "timestamp": frame.milliseconds,
         **dict(zip(("api_key", "api_version"), frame.api or (), strict=False)),

@@ -48,9 +48,9 @@ def frames_in(
     name = "the input" if file == "-" else file
     if not data.strip():
         note_empty(file)
-    frames = frames_of_stream(BytesIO(data), name, registry, port=port, closes=closes, keeps_damaged=keeps_damaged)
+    frames = frames_of_stream(BytesIO(data), name, registry, port=port, keeps_damaged=keeps_damaged)
     try:
-        yield from paired(some_on_port(frames, data, name, port), registry)
+        yield from paired(some_on_port(frames, data, name, port), registry, closes=closes)
     except CaptureError as error:
         if capture_kind(data) or data.lstrip().startswith(b"{"):
             raise

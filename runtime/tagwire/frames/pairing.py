@@ -3,6 +3,7 @@
 Clients reuse correlation IDs: on every new connection, after a new login, and when the counter wraps around. Requests
 with the same ID on one connection are answered in the order in which they were sent. So there is one
 queue of pending requests for each connection and correlation ID, or for each connection if there are no such IDs.
+Captures also reuse the names of connections, because clients reuse ports.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ SILENT: Final = (("ProduceRequest", "acks", 0),)
 """Requests that a broker doesn't answer if a field has a certain value, as (message, field, value)."""
 
 T = TypeVar("T")
+_Connection = tuple["Hashable", int]
+_Key = tuple[_Connection, int | None]
 
 
 class Pairing(Generic[T]):
@@ -34,22 +37,28 @@ class Pairing(Generic[T]):
         self.has_ids = has_leading_ids(registry)
         self._silent = dict(_silent_requests(registry))
         self._limit = limit
-        self._waiting: dict[tuple[Hashable, int | None], deque[T]] = {}
+        self._waiting: dict[_Key, deque[T]] = {}
         self._count = 0
-        self._unordered: set[Hashable] = set()
+        self._closed: dict[Hashable, int] = {}
+        """How many connections of each name were closed."""
+        self._unordered: set[_Connection] = set()
         """Connections without correlation IDs where bytes are missing, so responses can't be paired by order."""
 
     def __len__(self) -> int:
         return self._count
 
-    def key(self, connection: Hashable, frame: bytes, *, is_request: bool) -> tuple[Hashable, int | None]:
+    def _current(self, connection: Hashable) -> _Connection:
+        return connection, self._closed.get(connection, 0)
+
+    def key(self, connection: Hashable, frame: bytes, *, is_request: bool) -> _Key:
         """Return the connection and correlation ID, which are the same for a request and its response.
 
-        The ID is None if the protocol has no correlation IDs, or if the frame ends before its ID.
+        The connection is its name, and the number of closed connections that had the same name. The ID is None if the
+        protocol has no correlation IDs, or if the frame ends before its ID.
         """
         at = 4 if is_request else 0
         has_id = self.has_ids and len(frame) >= at + 4
-        return connection, int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
+        return self._current(connection), int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
 
     def is_silent(self, frame: bytes) -> bool:
         """Return whether a request gets no response. Returns False if the request can't be read."""
@@ -71,7 +80,7 @@ class Pairing(Generic[T]):
 
     def wait(self, connection: Hashable, start: bytes, request: T) -> None:
         """Add a request that waits for its response. `start` has the first eight or more bytes of the request frame."""
-        if connection not in self._unordered:
+        if self._current(connection) not in self._unordered:
             self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
             self._count += 1
             if self._limit is not None and self._count > self._limit:
@@ -100,21 +109,27 @@ class Pairing(Generic[T]):
         """Return all waiting requests with the correlation ID of the response that begins with `start`."""
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
-    def miss(self, connection: Hashable) -> None:
-        """Drop the requests whose responses can't be identified after a gap in the connection's bytes."""
-        for key in [key for key in self._waiting if key[0] == connection]:
-            if not self.has_ids or len(self._waiting[key]) > 1:
-                self._forget(key)
+    def miss(self, connection: Hashable) -> list[T]:
+        """Remove and return the requests whose responses can't be identified after a gap in the connection's bytes."""
+        current = self._current(connection)
+        lost = [key for key in self._waiting if key[0] == current and (not self.has_ids or len(self._waiting[key]) > 1)]
         if not self.has_ids:
-            self._unordered.add(connection)
+            self._unordered.add(current)
+        return [request for key in lost for request in self._forget(key)]
+
+    def close(self, connection: Hashable) -> None:
+        """Note that a connection was closed: its waiting requests get no response, even if its name is used again."""
+        self._closed[connection] = self._closed.get(connection, 0) + 1
 
     def rest(self) -> Iterator[T]:
         return (request for same in self._waiting.values() for request in same)
 
-    def _forget(self, key: tuple[Hashable, int | None]) -> None:
-        self._count -= len(self._waiting.pop(key))
+    def _forget(self, key: _Key) -> deque[T]:
+        forgotten = self._waiting.pop(key)
+        self._count -= len(forgotten)
         if not self.has_ids:
             self._unordered.add(key[0])
+        return forgotten
 
 
 def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSelection, object]]]:

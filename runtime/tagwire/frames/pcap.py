@@ -189,7 +189,10 @@ def _unreadable(error: Exception) -> CaptureError:
 
 
 class NetworkFrame(NamedTuple):
-    """A frame from a network capture, or a gap in one direction of a connection, which has no `data`."""
+    """A frame from a network capture.
+
+    Or, without `data`, a gap in one direction of a connection (`lost`), or the end of a connection (`is_close`).
+    """
 
     connection: str
     """The addresses and ports of client and broker."""
@@ -203,6 +206,8 @@ class NetworkFrame(NamedTuple):
     """
     lost: LostBytes | None = None
     """The bytes that were lost in a gap, or None for a frame."""
+    is_close: bool = False
+    """Whether a new connection with the same addresses and ports begins here."""
 
     @property
     def gap(self) -> str:
@@ -243,6 +248,8 @@ class _Direction:
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
         if abs(ahead) > _WINDOW:
             yield from self.restart(None)
+            if self._is_request:
+                yield NetworkFrame(self._connection, True, b"", time, is_close=True)
             ahead = 0
         if self._next is None:
             self.start = self._next = sequence
@@ -345,6 +352,7 @@ def _frames_of(
     if segment.begins and connection[is_request].start != sequence:
         if is_request:
             yield from _closed(connection)
+            yield NetworkFrame(name, True, b"", segment.time, is_close=True)
             connection = connections[name] = _connection(name, registry, sequence)
         else:
             yield from connection[False].restart(sequence)

@@ -60,8 +60,10 @@ def test_missing_bytes_make_only_shared_ids_unknown() -> None:
     pairing = Pairing[int](REGISTRY)
     for number, (connection, id) in enumerate([(1, 5), (1, 5), (1, 6), (2, 5), (2, 5)]):
         pairing.ask(connection, request(id), number)
-    pairing.miss(1)
+    assert pairing.miss(1) == [0, 1]
     assert [pairing.answer(*each) for each in ((1, response(5)), (1, response(6)), (2, response(5)))] == [None, 2, 3]
+    pairing.close(2)
+    assert pairing.answer(2, response(5)) is None and list(pairing.rest()) == [4]
 
 
 def test_ids_after_fields_of_variable_size_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

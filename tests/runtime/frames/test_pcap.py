@@ -38,7 +38,8 @@ def read(segments: Iterable[Segment], snap: int = 1 << 18) -> tuple[list[Network
 
 def numbers(frames: list[NetworkFrame], *, is_request: bool = True) -> list[int]:
     start = 4 if is_request else 0
-    return [int.from_bytes(each.data[start : start + 4], "big") for each in frames if each.is_request == is_request]
+    found = [each.data[start : start + 4] for each in frames if each.is_request == is_request and not each.is_close]
+    return [int.from_bytes(each, "big") for each in found]
 
 
 SIZE = len(request(1))
@@ -114,6 +115,7 @@ def test_reused_port_starts_a_new_connection() -> None:
     again = [Segment(70, b"", flags="S"), Segment(71, request(2))]
     frames, gaps = read([SYN, Segment(START, request(1)[:20]), *again])
     assert numbers(frames) == [2] and [gap.reason for gap in gaps] == ["the capture ends within a frame"]
+    assert [each.is_close for each in frames] == [True, False]
 
 
 @pytest.mark.parametrize("segments", [

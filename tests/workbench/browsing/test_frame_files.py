@@ -3,7 +3,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from browsed import HEARTBEAT, METADATA, REPLY, listing_of, read_listing
+from browsed import HEARTBEAT, METADATA, REPLY, line, listing_of, read_listing, write_lines
 from network_packets import Segment, pcap
 
 from tagwire.errors import TagwireError
@@ -25,6 +25,12 @@ def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "line 1 is not a captured frame: it has " in read_listing(tmp_path / "a.jsonl.gz").error
 
 
+def test_a_closed_connection(tmp_path: Path) -> None:
+    lines = [line("req", METADATA), line("close", b""), line("req", METADATA), line("resp", REPLY)]
+    listing = read_listing(write_lines(tmp_path / "a.jsonl", *lines))
+    assert (listing.count, listing.partner(0), listing.partner(1)) == (3, None, 2)
+
+
 def test_a_network_capture(tmp_path: Path) -> None:
     pytest.importorskip("dpkt")
     sized = [struct.pack(">i", len(each)) + each for each in (METADATA, REPLY)]
@@ -34,12 +40,14 @@ def test_a_network_capture(tmp_path: Path) -> None:
         Segment(1000, sized[0]),
         Segment(5000, sized[1], is_request=False),
         Segment(5000 + len(sized[1]) + 50, b"x" * 20, is_request=False),
+        *(Segment(1000 + len(sized[0]), sized[0]), Segment(9, b"", flags="S"), Segment(10, sized[0])),
+        Segment(7, sized[1], is_request=False),
     ]
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(segments))
     listing = read_listing(path)
-    assert [listing.cells(entry)[1] for entry in range(listing.count)] == ["req", "resp", "!"]
-    assert listing.partner(0) == 1
+    assert [listing.cells(entry)[1] for entry in range(listing.count)] == ["req", "resp", "!", "req", "req", "resp"]
+    assert [listing.partner(entry) for entry in (0, 3, 4)] == [1, None, 5]
     assert listing.explain(1).data == REPLY
     assert listing.error_of(2).startswith("gap in the responses: 50 bytes missing")
     with pytest.raises(TagwireError, match="--follow can't read network captures"):

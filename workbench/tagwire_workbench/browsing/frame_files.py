@@ -114,6 +114,7 @@ class LineFile(_GrowingFrames):
             table.add_damaged(number, *span)
             return
         if line.is_close:
+            table.close(line.connection or "?")
             return
         kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
         is_silent = line.is_request and table.pairing.is_silent(line.data)
@@ -170,14 +171,17 @@ class NetworkFile:
             self.error = f"{self._path}: {error}"
         self.progress = 1.0
         found.sort(key=lambda each: each[0])
-        for number, (_, start, length, is_silent, each) in enumerate(found, 1):
-            if each.gap:
+        for count, (_, start, length, is_silent, each) in enumerate(found, 1):
+            number = len(table) + 1
+            if each.is_close:
+                table.close(each.connection)
+            elif each.gap:
                 self._gaps[table.add_damaged(number, start, length, each.connection)] = each.gap
             else:
                 kind = REQUEST if each.is_request else RESPONSE
                 span = start, length
                 table.add(kind, number, span, each.data, each.connection, size=length, is_silent=is_silent)
-            if not number % _AT_ONCE:
+            if not count % _AT_ONCE:
                 yield True
         yield True
 

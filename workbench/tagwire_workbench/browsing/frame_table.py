@@ -62,6 +62,10 @@ class FrameTable:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    def close(self, connection: str) -> None:
+        """Note that a connection was closed, so that its requests get no response from a later one with its name."""
+        self.pairing.close(self.connection_names.number(connection))
+
     def add_damaged(self, number: int, start: int, length: int, connection: str = "") -> int:
         """Add a row for an entry that could not be read as a frame. Returns the row number."""
         self.pairing.miss(self.connection_names.number(connection))

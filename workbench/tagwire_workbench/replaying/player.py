@@ -60,6 +60,7 @@ def steps(
     pairing = Pairing[bytes](registry)
     for frame in frames:
         if frame.is_close:
+            pairing.close(frame.connection)
             yield RecordedEvent(frame.number, frame.connection, False, None, -1, -1, b"", frame.time, is_close=True)
             continue
         if frame.gap or (frame.api is None and not frame.is_request):
@@ -68,13 +69,13 @@ def steps(
         start = 4 if frame.is_request else 0
         if frame.api is None or (pairing.has_ids and len(frame.data) < start + 4):
             raise CaptureError(f"{name}: {frame.position} can't be replayed: the frame ends before its correlation ID")
-        connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
-        request = b"" if frame.is_request else pairing.answer(connection, frame.data)
+        _, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
+        request = b"" if frame.is_request else pairing.answer(frame.connection, frame.data)
         if request is None:
             left_out(frame)
             continue
         if frame.is_request:
-            pairing.ask(connection, frame.data, frame.data)
+            pairing.ask(frame.connection, frame.data, frame.data)
         facts = (frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
         yield RecordedEvent(*facts, unit=frame.unit)
 

@@ -31,44 +31,21 @@ _COLUMNS = table_columns("file", *_NUMBERS, numbers=_NUMBERS)
 _REASONS = table_columns("records", "now", "why", numbers=("records",))
 
 
-_NUMBER = click.IntRange(0)
+def _number(name: str, metavar: str, help: str, default: int | None = None, **more: Any) -> Any:
+    return click.option(name, type=click.IntRange(0), default=default, metavar=metavar, help=help, **more)
+
+
+_DAY_MS = 86_400_000
 rule_options = option_group(
-    click.option("--now", type=_NUMBER, metavar="MS", help="The time in milliseconds since 1970; default: now."),
-    click.option(
-        "--delete-retention-ms",
-        type=_NUMBER,
-        default=86_400_000,
-        metavar="MS",
-        help="How long to keep tombstones and markers; default: one day.",
-    ),
-    click.option(
-        "--producer-expiration-ms",
-        type=_NUMBER,
-        default=86_400_000,
-        metavar="MS",
-        help="When an idle producer expires; default: one day.",
-    ),
-    click.option(
-        "--min-compaction-lag-ms",
-        type=_NUMBER,
-        default=0,
-        metavar="MS",
-        help="Do not compact records below this age.",
-    ),
-    click.option(
-        "--dirty-from", type=_NUMBER, metavar="OFFSET", help="The log is already compacted below this offset."
-    ),
+    _number("--now", "MS", "The time in milliseconds since 1970; default: now."),
+    _number("--delete-retention-ms", "MS", "How long to keep tombstones and markers; default: one day.", _DAY_MS),
+    _number("--producer-expiration-ms", "MS", "When an idle producer expires; default: one day.", _DAY_MS),
+    _number("--min-compaction-lag-ms", "MS", "Do not compact records below this age.", 0),
+    _number("--dirty-from", "OFFSET", "The log is already compacted below this offset."),
     click.option("--include-active", is_flag=True, help="Also compact the active segment, which brokers leave alone."),
     click.option("--drop-keyless", is_flag=True, help="Remove records without a key instead of rejecting them."),
-    click.option(
-        "--max-keys",
-        type=_NUMBER,
-        default=5_000_000,
-        show_default=True,
-        metavar="N",
-        help="Reject logs with more keys.",
-    ),
-    click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Join small segments, up to N bytes."),
+    _number("--max-keys", "N", "Reject logs with more keys.", 5_000_000, show_default=True),
+    _number("--segment-bytes", "N", "Join small segments, up to N bytes.", 0),
 )
 """Adds the options that set compaction rules. Each is named after an attribute of `Compaction`."""
 

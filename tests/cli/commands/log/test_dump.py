@@ -144,15 +144,6 @@ def test_dump_equals_what_kafka_reads(logs: Path) -> None:
     assert found == expected
 
 
-def test_dump_from_an_offset_on(logs: Path) -> None:
-    folder = logs / "kafka4" / "alpha-delrec-0"
-    assert rows("dump", folder)[0]["offset"] == 60
-    assert rows("dump", folder, "--from-log-start")[0]["offset"] <= 77
-    assert rows("dump", folder, "--start-offset", 131)[0]["baseOffset"] == 120
-    assert rows("dump", folder / f"{150:020}.log", "--start-offset", 160)[0]["offset"] >= 150
-    assert rows("dump", folder, "--start-offset", 9999) == []
-
-
 def test_dump_with_messages(logs: Path) -> None:
     found = rows("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
     assert {row["message"]["type"] for row in found} >= {"TopicRecord", "leader_change"}
