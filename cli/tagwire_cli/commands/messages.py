@@ -53,8 +53,9 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
 
 def _require(option: str, value: str | None, known: set[str]) -> None:
     if value is not None and value not in known:
+        name = option.removeprefix("--")
         raise click.BadParameter(
-            f"no message has the value {value!r}; known values: {', '.join(sorted(known))}", param_hint=option
+            f"no message has the {name} {value!r}; the {name}s are {', '.join(sorted(known))}", param_hint=option
         )
 
 
