@@ -34,7 +34,7 @@ def test_messages_as_json() -> None:
 
 @pytest.mark.parametrize("option", ["--kind", "--component"])
 def test_messages_rejects_a_filter_without_matches(option: str) -> None:
-    rejected(run("messages", option, "nosuch"), option, "'nosuch'", "known values", code=2)
+    rejected(run("messages", option, "nosuch"), option, "'nosuch'", f"the {option[2:]}s are", code=2)
 
 
 def test_formats_are_listed_with_the_messages() -> None:
