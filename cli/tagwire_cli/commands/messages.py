@@ -42,8 +42,8 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     """
     registry = find_registry(package)
     messages: list[type[Any]] = [registry[name] for name in registry.names()]
-    _require("--kind", kind, {message.KIND for message in messages})
-    _require("--component", component, set(map(_component, messages)))
+    _require("kind", kind, {message.KIND for message in messages})
+    _require("component", component, set(map(_component, messages)))
     chosen = [each for each in messages if kind in (None, each.KIND) and component in (None, _component(each))]
     if as_json:
         write_json([message_facts(message) for message in chosen])
@@ -51,11 +51,10 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     print_table(_COLUMNS, map(_row, chosen))
 
 
-def _require(option: str, value: str | None, known: set[str]) -> None:
+def _require(name: str, value: str | None, known: set[str]) -> None:
     if value is not None and value not in known:
-        name = option.removeprefix("--")
         raise click.BadParameter(
-            f"no message has the {name} {value!r}; the {name}s are {', '.join(sorted(known))}", param_hint=option
+            f"no message has the {name} {value!r}; the {name}s are {', '.join(sorted(known))}", param_hint=f"--{name}"
         )
 
 
