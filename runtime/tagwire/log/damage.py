@@ -26,7 +26,7 @@ from tagwire.log.errors import LogError, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.scan import LogBatch, Scan, Skip
 from tagwire.records import Format, RecordBatch
-from tagwire.records.format import LONGEST, ChecksumPosition
+from tagwire.records.format import LONGEST
 from tagwire.text_format import byte_count
 from tagwire.wire.checksums import POLYNOMIALS, extended
 
@@ -215,7 +215,7 @@ class SumCheck:
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
-        errors = [self._error(position, header, size, each) for each, size in sizes if 0 < size <= left]
+        errors = [self._error(position, header, each) for each, size in sizes if 0 < size <= left]
         if len(formats) == 1 and errors[0] is not None:
             raise errors[0]
         if all(errors):
@@ -231,25 +231,20 @@ class SumCheck:
         """
         left = len(self._data) - position
         for each in formats:
-            positions = each.header_positions
-            found = positions.length(header, 0)
-            if found is not None and found[0] >= positions.least:
-                size = positions.batch_size(*found, 0)
-                if size <= left and not self._wrong(position, header, found[1], size, positions.sum):
-                    return True
+            if 0 < each.header_positions.sound_size(header, 0) <= left and not self._wrong(position, header, each):
+                return True
         return False
 
-    def _wrong(
-        self, position: int, header: bytes, length_end: int, size: int, checksum: ChecksumPosition | None
-    ) -> "_Wrong | None":
+    def _wrong(self, position: int, header: bytes, format: Format) -> "_Wrong | None":
         """Return the stored and the computed checksum of the batch at `position` if they differ.
 
         Returns None if they are equal, or if the checksum can't be computed.
-        `length_end` is the index in `header` at which the batch's length field ends.
         """
-        if checksum is None:
+        checksum, length = format.header_positions.sum, format.header_positions.length(header, 0)
+        if checksum is None or length is None:
             return None
-        at, begin = length_end + checksum.at, length_end + checksum.begin
+        size = format.header_positions.batch_size(*length, 0)
+        at, begin = length[1] + checksum.at, length[1] + checksum.begin
         if begin > size or at + _WIDTH > len(header):
             return None
         sums = self._sums.get(checksum.algorithm)
@@ -258,13 +253,9 @@ class SumCheck:
         stated, actual = int.from_bytes(header[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
-    def _error(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
-        positions = format.header_positions
-        found = positions.length(header, 0)
-        if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):
-            return None
-        wrong = self._wrong(position, header, found[1], size, positions.sum)
-        if wrong is None:
+    def _error(self, position: int, header: bytes, format: Format) -> LogError | None:
+        positions, wrong = format.header_positions, self._wrong(position, header, format)
+        if wrong is None or positions.sum is None or (format.magic >= 0 and not positions.has_magic(header, 0)):
             return None
         covered = (
             f"the {positions.sum.algorithm} of the {byte_count(wrong.size)} that begin with {positions.sum.first!r}"
