@@ -11,7 +11,6 @@ out, because a broker rebuilds them from the log.
 import shutil
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from tagwire.log.checkpoints import (
     epoch_at,
     leader_epoch_problems,
     read_leader_epochs,
-    read_properties,
+    read_topic_id,
     with_later_epochs,
 )
 from tagwire.log.damage import Damage, pieces
@@ -32,7 +31,7 @@ from tagwire.log.file_bytes import open_file
 from tagwire.log.partition import Partition, read_steadily, with_next
 from tagwire.log.scan import Scan, Tell
 from tagwire.log.segment import Segment
-from tagwire.log.verify import problem_of, unread
+from tagwire.log.verify import file_problem, file_size, problem_of, unread
 from tagwire.log.whole_folder import whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records.format_set import format_set
@@ -104,10 +103,7 @@ class _Salvage:
         for snapshot in partition.metadata_snapshots:
             yield self.snapshot(snapshot)
         self._leader_epochs(partition.path / "leader-epoch-checkpoint")
-        metadata = partition.path / "partition.metadata"
-        with suppress(LogError, LogPathError):
-            read_properties(metadata)
-            shutil.copyfile(metadata, self.folder / metadata.name)
+        yield from self.metadata(partition.path / "partition.metadata")
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
         """Salvage a segment: keep its intact batches that end below `next_base`, the next segment's base offset."""
@@ -121,7 +117,8 @@ class _Salvage:
                     scan = Scan(str(segment.path), data, self.format, self.limits)
                     self._keep(scan, self._choose(scan, max(base, self.last_offset + 1), end), writer)
             except LogPathError as error:  # continue, because other segments may be intact
-                self._unread(segment, writer.size, error)
+                left = file_size(segment.path) - writer.size - self._lost
+                self._lose(unread(segment.path, error, self._reached), max(left, 0))
         problems = sorted(self._problems.rows())
         return SalvageReport(segment.path, self._kept_batches, self._kept_records, writer.size, self._lost, problems)
 
@@ -163,13 +160,6 @@ class _Salvage:
                 self._lose(LogProblem(span.position, "TWL108", f"{what}; {skipped}"), span.end - span.position)
         return chosen
 
-    def _unread(self, segment: Segment, kept: int, error: LogPathError) -> None:
-        try:
-            size = segment.size
-        except LogPathError:
-            size = 0
-        self._lose(unread(segment.path, error, self._reached), max(size - kept - self._lost, 0))
-
     def _lose(self, problem: LogProblem, lost: int) -> None:
         self._problems.add(*problem)
         self._lost += lost
@@ -194,6 +184,15 @@ class _Salvage:
             return SalvageReport(snapshot.path, 0, 0, 0, snapshot.size, [problem_of(error, (0, snapshot.size))])
         shutil.copyfile(snapshot.path, self.folder / snapshot.path.name)
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
+
+    def metadata(self, path: Path) -> Iterator[SalvageReport]:
+        """Copy `partition.metadata`. Yield a report if it is invalid, because a broker could not open such a log."""
+        try:
+            if is_file(path):
+                read_topic_id(path)
+                shutil.copyfile(path, self.folder / path.name)
+        except (LogError, LogPathError) as error:
+            yield SalvageReport(path, 0, 0, 0, file_size(path), [file_problem(path, error)])
 
     def _leader_epochs(self, path: Path) -> None:
         """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead.

@@ -267,7 +267,7 @@ def _index_rules(segment: Segment) -> dict[str, _IndexRule]:
             rules[kind] = make(path, segment.base_offset or 0)
         except (LogError, LogPathError) as error:
             rules[kind] = _IndexRule(path)
-            rules[kind].problems.add(*_problem(path, error))
+            rules[kind].problems.add(*file_problem(path, error))
     return rules
 
 
@@ -290,9 +290,9 @@ class _Verifier:
                     self._check_end(len(data), following.base_offset)
         except LogPathError as error:
             problems.add(*unread(segment.path, error, self._end))
-        yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
+        yield FileReport(segment.path, self._batches, self._records, file_size(segment.path), problems.rows())
         for rule in indexes.values():
-            yield FileReport(rule.path, 0, 0, _size(rule.path), rule.problems.rows())
+            yield FileReport(rule.path, 0, 0, file_size(rule.path), rule.problems.rows())
 
     def _read(self, segment: Segment, scan: Scan, indexes: dict[str, _IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
@@ -343,11 +343,12 @@ def unread(path: Path, error: LogPathError, position: int) -> LogProblem:
     return LogProblem(position, "TWL100", str(error).removeprefix(str(path)).lstrip(": "))
 
 
-def _problem(path: Path, error: LogError | LogPathError) -> LogProblem:
+def file_problem(path: Path, error: LogError | LogPathError) -> LogProblem:
+    """Convert the error that reading a small file has raised to a problem."""
     return problem_of(error) if isinstance(error, LogError) else unread(path, error, 0)
 
 
-def _size(path: Path) -> int:
+def file_size(path: Path) -> int:
     """Return the size of a file, or 0 if a broker has removed it."""
     try:
         return path.stat().st_size
@@ -378,7 +379,7 @@ def _others(partition: Partition) -> Iterator[FileReport]:
             yield _report(path, read_producer_snapshot)
         elif name and name.kind in INDEXES and not name.state and name.base_offset not in bases:
             problem = LogProblem(0, "TWL204", f"no segment begins at {name.base_offset}")
-            yield FileReport(path, 0, 0, _size(path), [problem])
+            yield FileReport(path, 0, 0, file_size(path), [problem])
 
 
 def _report(path: Path, read: Callable[[Path], Any]) -> FileReport:
@@ -386,5 +387,5 @@ def _report(path: Path, read: Callable[[Path], Any]) -> FileReport:
         found = read(path)
         problems = found if read is leader_epoch_problems else []
     except (LogError, LogPathError) as error:
-        problems = [_problem(path, error)]
-    return FileReport(path, 0, 0, _size(path), problems)
+        problems = [file_problem(path, error)]
+    return FileReport(path, 0, 0, file_size(path), problems)

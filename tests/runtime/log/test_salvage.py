@@ -78,8 +78,7 @@ def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
 
 @pytest.mark.parametrize("mask", [0x01, pytest.param(0xFF, marks=pytest.mark.thorough)])
 def test_every_byte_flipped(mask: int, damaged: Damaged) -> None:
-    batches = small()
-    data = b"".join(batches)
+    data = b"".join(batches := small())
     missed = 0
     for number, (start, end) in enumerate(ranges(batches)):
         for at in range(start, end):
@@ -163,12 +162,13 @@ def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) 
     folder = copy_of("kafka4/__cluster_metadata-0")
     whole = (folder / "leader-epoch-checkpoint").read_text()
     (folder / "leader-epoch-checkpoint").write_text("0\n1\nx")
-    (folder / "partition.metadata").write_text("?")
+    (folder / "partition.metadata").write_text("topic_id=?")
     (snapshot,) = folder.glob("*.checkpoint")
     snapshot.write_bytes(snapshot.read_bytes()[:-1])
-    *_, report = salvage(log.Partition(folder), tmp_path / "saved")
+    *_, report, metadata = salvage(log.Partition(folder), tmp_path / "saved")
     saved_folder = tmp_path / "saved" / folder.name
     assert report.file == snapshot and report.bytes == 0 and report.lost_bytes == snapshot.stat().st_size
+    assert (metadata.file.name, metadata.lost_bytes, metadata.problems[0].rule) == ("partition.metadata", 10, "TWL241")
     assert (saved_folder / "leader-epoch-checkpoint").read_text().split()[2:] == whole.split()[2:]
     assert not (saved_folder / "partition.metadata").exists() and not (saved_folder / snapshot.name).exists()
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.log.names import log_file
 from tagwire.text_format import count
 from tagwire_cli.arguments.logs import byte_progress, format_option, output_options, paths_argument, work_of
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
@@ -58,8 +59,9 @@ def command(
                     problems = [problem._asdict() for problem in report.problems]
                     write_json_line(camel_keys(report._asdict() | {"file": str(report.file), "problems": problems}))
                     continue
-                batches, records = count(report.batches, "intact batch"), count(report.records, "record")
-                write_line(f"{report.file}: kept {batches}, {records}")
+                if log_file(report.file):
+                    batches, records = count(report.batches, "intact batch"), count(report.records, "record")
+                    write_line(f"{report.file}: kept {batches}, {records}")
                 for problem in report.problems:
                     say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)
     if lost:
