@@ -133,5 +133,11 @@ def test_scans_of_logs_need_no_interpreter() -> None:
     assert not modules & (INTERPRETER | {"tagwire.captures", "tagwire.log.column_stream", "tagwire.records.building"})
 
 
+@in_use
+def test_crc32c_needs_no_library() -> None:
+    library = "import sys, types; sys.modules['google_crc32c'] = types.SimpleNamespace(__spec__='not null')"
+    assert "tagwire._engine" in loaded(library, "from tagwire.wire import checksums; checksums.checksum('crc32c', b'')")
+
+
 def test_detects_a_slow_import() -> None:
     assert loaded("", "import json") & SLOW

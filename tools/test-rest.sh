@@ -11,6 +11,14 @@ JDK_JAVA_OPTIONS+=" -XX:SharedArchiveFile=$PWD/build/spark.jsa -Xlog:disable" # 
 set -x
 $bin/python $pytest -m "not ($quick)"
 tools/test-oldest-spark.sh
+# The oldest click and google-crc32c that pyproject.toml allows. An import of google-crc32c warns if its C code is missing.
+oldest=$PWD/build/oldest # first on PYTHONPATH, before .venv
+rm -rf "$oldest"
+# shellcheck disable=SC2046 # a list of requirements
+PIP_CONSTRAINT='' $bin/python -m pip install --quiet --no-compile --no-deps --target "$oldest" \
+    $(grep -oE '"(click|google-crc32c)>=[0-9.]+' pyproject.toml | sed 's/"//; s/>=/==/')
+PYTHONPATH=$oldest $bin/python -W error -c 'import google_crc32c'
+PYTHONPATH=$oldest $bin/python $pytest -m "$quick" tests/cli/test_{app,command_table,consistency}.py tests/cli/arguments
 second=$(second_python)
 if [ -z "$second" ]; then
     TAGWIRE_ENGINE=python $bin/python $pytest $workers -m "$quick" $engine_tests

@@ -1,7 +1,7 @@
-"""The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c or the native engine.
+"""The checksums of record formats: CRC-32 by zlib, CRC-32C by the native engine or google-crc32c.
 
-There is no implementation of CRC-32C in pure Python, because it would be a thousand times slower. If neither
-google-crc32c nor the native engine is available, an error names the package to install.
+There is no implementation of CRC-32C in pure Python, because it would be a thousand times slower. If neither the native
+engine nor google-crc32c is available, an error names the package to install.
 """
 
 import os
@@ -23,9 +23,8 @@ def checksum(algorithm: str, data: Any) -> int:
 
 @cache
 def _crc32c() -> Callable[[int, bytes], int]:
-    from importlib.util import find_spec
-
-    if find_spec("google_crc32c") is None and os.environ.get("TAGWIRE_ENGINE") != "python":
+    # The native engine comes first: google-crc32c may be installed without its C code, and then warns and is slow.
+    if os.environ.get("TAGWIRE_ENGINE") != "python":
         with suppress(ImportError):
             from tagwire._engine import crc32c
 
