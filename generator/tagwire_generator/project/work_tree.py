@@ -36,8 +36,9 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
     except OSError as error:
         raise GitError(f"git can't be run in {folder}: {error.strerror}") from error
     if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"git failed in {folder}: {lines[0].removeprefix('fatal: ') if lines else 'no reason given'}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        remedy = "".join(f"; if you trust it, run `{line.strip()}`" for line in lines if "safe.directory" in line)
+        raise GitError(f"git failed in {folder}: {lines[0].removeprefix('fatal: ')}{remedy}")
     return done.stdout
 
 

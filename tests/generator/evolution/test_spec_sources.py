@@ -103,17 +103,6 @@ def test_path_missing_from_a_revision(repository: Path) -> None:
         specs_at("HEAD", repository / "other")
 
 
-def test_no_repository(tmp_path: Path) -> None:
-    with pytest.raises(GitError, match="not a git repository"):
-        specs_at("HEAD", tmp_path)
-
-
-def test_no_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(repository))
-    with pytest.raises(GitError, match="git is not installed"):
-        specs_at("v1", repository / "specs")
-
-
 def test_git_variables_of_another_repository_are_ignored(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", str(repository / "elsewhere"))
     monkeypatch.setenv("GIT_INDEX_FILE", "nowhere")

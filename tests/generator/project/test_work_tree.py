@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,10 @@ def test_variables_that_identify_a_hook(environment: dict[str, str], expected: b
 def test_git_that_fails_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GitError, match="is not a git command"):
         run_git(tree, "frobnicate")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    with pytest.raises(GitError, match=r"dubious ownership .*run `git config --global --add safe\.directory .*`"):
+        run_git(tree, "status")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(GitError, match="git is not installed, or not on PATH"):
         unknown_files([tree / "unknown"])
