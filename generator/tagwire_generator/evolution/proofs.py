@@ -85,6 +85,17 @@ def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     Both layouts describe the same version. `steps` is the path to the field in which they differ. The path can come
     from a different version, because only its names are used.
     """
+    # If another field hides the difference, a sample of its siblings shows it: fields that swap places, for example,
+    # have the same bytes around a field that moved between them. Whole messages have the root's fields as siblings.
+    ours, theirs = old.root, new.root
+    for step in steps[:-1]:
+        assert step.old and step.new, "both layouts have the structs on the path to a difference"
+        ours, theirs = _inner(ours, step.old.name).struct, _inner(theirs, step.new.name).struct
+    paths = (steps, *((*steps[:-1], field) for field in matched(ours, theirs)))
+    return next(filter(None, (_proof_at(old, new, path) for path in paths)), None)
+
+
+def _proof_at(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
     found = [
@@ -93,9 +104,8 @@ def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
         for reader in readers
         if (outcome := trial.outcome(reader)) is not None
     ]
-    if not found:  # samples of whole messages, without steps, may have the same bytes by coincidence
-        fields = () if steps else matched(old.root, new.root)
-        return next(filter(None, (prove(old, new, (field,)) for field in fields)), None)
+    if not found:
+        return None
     *_, trial, outcome = min(found, key=lambda row: row[:3])
     return trial.proof(outcome)
 
@@ -327,7 +337,7 @@ def _converted(value: Any, source: Type, target: Type, *, is_forward: bool) -> A
     inner, outer = wrapped(source), wrapped(target)
     if isinstance(value, dict) and inner is not None:
         return _converted(value[inner.name], inner.type, target, is_forward=is_forward)
-    if value is not None and outer is not None:
+    if outer is not None and (value is not None or not getattr(target, "nullable", False)):
         return {outer.name: _converted(value, source, outer.type, is_forward=is_forward)}
     if isinstance(source, Fixed) and isinstance(target, Fixed):
         return _same_member(value, source.wire, target.wire)

@@ -198,6 +198,7 @@ _ONE_BYTE_OF_TAGS: Final[Json] = _HEAD | {"versionsWithOptional": "0+", "fields"
 _INT16_INSTEAD: Final[Json] = _HEAD | {"versionsWithOptional": "none", "fields": [_A | {"type": "int16"}, _B]}
 """For a 0 or 1 in A, the second spec has the same bytes as the first, in which the number of tags comes before A."""
 _TRUE: Final[Json] = _HEAD | {"flexibleVersions": "none", "fields": [_A | {"default": "true"}]}
+_SYMMETRIC: Final[list[Json]] = [_A, _B, _A | {"name": "C"}]
 _TRUE_IN_A_STRUCT: Final[Json] = _TRUE | {"fields": [{**_B, "type": "S0", "fields": _TRUE["fields"]}]}
 
 
@@ -206,6 +207,7 @@ _TRUE_IN_A_STRUCT: Final[Json] = _TRUE | {"fields": [{**_B, "type": "S0", "field
 @given(spec_pairs())
 @example((_INT16_INSTEAD, _ONE_BYTE_OF_TAGS))
 @example((_TRUE, _TRUE_IN_A_STRUCT))
+@example((_TRUE | {"fields": _SYMMETRIC}, _TRUE | {"fields": _SYMMETRIC[::-1]}))
 def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
     old, new = map(read, pair)
     for finding in compare_messages(old, new):
@@ -271,6 +273,7 @@ def test_samples_are_valid_messages(fields: Any, names: tuple[str, ...]) -> None
 
 
 POINT = {"name": "Place", "type": "Point", "fields": [{"name": "X", "type": "int32", "versions": "0+"}]}
+NOTE = {"name": "Note", "type": "string", "nullableVersions": "0+"}
 COLOUR = {"name": "Colour", "type": "string", "default": "red"}
 
 
@@ -279,6 +282,7 @@ COLOUR = {"name": "Colour", "type": "string", "default": "red"}
     ([WEIGHT, COLOUR], [WEIGHT], {"weight": 5, "colour": "blue"}, {"weight": 5}),
     ([POINT], [POINT, WEIGHT], {"place": {"x": 3}}, {"place": {"x": 3}, "weight": 0}),
     ([{"name": "Place", "type": "int32"}], [POINT], {"place": 3}, {"place": {"x": 3}}),
+    ([NOTE], [{"name": "Note", "type": "S", "fields": [{"versions": "0+"} | NOTE]}], {"note": None}, {"note": {"note": None}}),
     ([POINT], [{"name": "Place", "type": "int32"}], {"place": {"x": 3}}, {"place": 3}),
 ])  # fmt: skip
 def test_a_value_is_carried_to_the_layout_after_a_change(
