@@ -1,5 +1,6 @@
 """Find what two captures have in common, and how they differ."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ class FieldUsage:
         ):
             self.values = None
             return
-        self.values.add(value)
+        self.values.add(_with_one_nan(value))
         if len(self.values) > _FEW:
             self.values = None
 
@@ -92,13 +93,23 @@ class CaptureUsage:
             inner = getattr(value, row.name)
             field_path = f"{path}{row.name}"
             fields.setdefault(field_path, FieldUsage(row, getattr(defaults, row.name))).add(inner)
-            if row.struct is None or row.type.startswith("[][]"):
+            if row.struct is None or (row.sensitive and hides()):
                 continue
-            at = row.struct_version(version)
-            if isinstance(inner, Struct):
-                self._walk(fields, inner, at, f"{field_path}.")
-            for element in inner if isinstance(inner, list | tuple) else ():
-                self._walk(fields, element, at, f"{field_path}[].")
+            for struct_path, struct in _structs(inner, field_path):
+                self._walk(fields, struct, row.struct_version(version), f"{struct_path}.")
+
+
+def _with_one_nan(value: Any) -> Any:
+    """Return the value, but `math.nan` for every NaN, so that a set contains NaN only once."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
+
+
+def _structs(value: Any, path: str) -> Iterator[tuple[str, Struct]]:
+    """Yield the structs in a field's value with their paths: the value itself, or the elements of its arrays."""
+    if isinstance(value, Struct):
+        yield path, value
+    for element in value if isinstance(value, list | tuple) else ():
+        yield from _structs(element, f"{path}[]")
 
 
 def value_strings(values: Iterable[Any]) -> list[str]:
@@ -175,7 +186,7 @@ def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str]
     assert known is not None, "a capture has it"
     if known.values is None or isinstance(known.default, Struct):
         return None
-    left, right = ({known.default} if each is None else each.values for each in (one, other))
+    left, right = ({_with_one_nan(known.default)} if each is None else each.values for each in (one, other))
     if left is None or right is None:
         return None
     seen = {value for each in (one, other) if each is not None for value in each.values or ()}

@@ -1,6 +1,7 @@
 import gzip
 import json
 from functools import partial
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +106,27 @@ def test_many_values_are_not_compared(tmp_path: Path) -> None:
     assert "topics[].name" not in run(str(many), str(few))[1]
 
 
-def spec(kind: str, name: str, *fields: str, type: str = "int16", **keys: int) -> dict[str, Any]:
-    rows = [{"name": field, "type": type, "versions": "0+", "sensitive": field == "Password"} for field in fields]
-    head = {"type": kind, "name": name, "validVersions": "0-1", "flexibleVersions": "none", "fields": rows}
-    return head | keys
+def spec(kind: str, name: str, *rows: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    fields = [{"type": "int16", "versions": "0+", **row} for row in rows]
+    return {"type": kind, "name": name, "validVersions": "0-1", "flexibleVersions": "none", "fields": fields} | keys
 
 
+SECRET = {"type": "string", "sensitive": True}
+KEYS = {"name": "Keys", "type": "[][]Key", "fields": [{"name": "Part", "type": "string", "versions": "0+"}]}
 LOGIN = [
-    spec("header", "RequestHeader", "RequestApiKey", "RequestApiVersion"),
-    spec("header", "ResponseHeader", "Number"),
-    spec("request", "LoginRequest", "Password", type="string", apiKey=4),
+    spec("header", "RequestHeader", {"name": "RequestApiKey"}, {"name": "RequestApiVersion"}),
+    spec("header", "ResponseHeader", {"name": "Number"}),
+    spec(
+        *(
+            "request",
+            "LoginRequest",
+            SECRET | {"name": "Password"},
+            SECRET | KEYS,
+            {"name": "Share", "type": "float64"},
+        ),
+        apiKey=4,
+        dialect="tagwire",
+    ),
 ]
 
 
@@ -122,12 +134,15 @@ def test_secrets(tmp_path: Path, own_modules: None) -> None:
     login: Any = build_package(tmp_path, "login", LOGIN)
     files = []
     for password in ("secret", "other"):
-        data = login.registry.encode_request(login.LoginRequest(password=password), 0)
+        keys = [[login.login_request.Key(part=password)]]
+        data = login.registry.encode_request(login.LoginRequest(password=password, keys=keys, share=nan), 0)
         row = {"dir": "req", "api_key": 4, "api_version": 0, "hex": data.hex()}
         files.append(str(write(tmp_path / password, row)))
     words = (*files, "--package", "login")
     assert "'secret'" not in run(*words)[1]
-    assert "LoginRequest.password  'secret'   'other'" in run(*words, "--show-sensitive")[1]
+    shown = run(*words, "--show-sensitive")[1]
+    assert "LoginRequest.password       'secret'   'other'" in shown and "share" not in shown
+    assert "LoginRequest.keys[][].part  'secret'   'other'" in shown
 
 
 @pytest.mark.thorough
