@@ -187,11 +187,21 @@ def _changed(
         _add_field(edit, field, version, data.file)
     after = edit.result()
     new = SpecData(data.file, data.component, after.encode())
-    is_valid = not SpecReader().read([new], options, others=_others(files, [new])).invalid
+    edited = SpecReader().read([new], options, others=_others(files, [new])).specs.get(spec.name)
+    if edited is not None and field is not None:
+        _reject_unwritten(edited, field)
     # Format the new text if the old text was in canonical form.
-    if is_valid and format_spec(text, file=data.file, options=options) == text:
+    if edited is not None and format_spec(text, file=data.file, options=options) == text:
         after = format_spec(after, file=data.file, options=options)
     return SpecChange(spec.name, version, Path(data.file), text, after)
+
+
+def _reject_unwritten(edited: MessageSpec, field: NewField) -> None:
+    """Raise SpecError if the struct with the new field is in none of the field's versions."""
+    for each in edited.warnings:
+        owner = edited.root if each.struct is None else edited.structs[each.struct]
+        if each.rule == "TW420" and each.field is not None and owner.fields[each.field].name == field.name:
+            raise SpecError(f"{edited.file}: {each.message}", file=edited.file, rule=each.rule)
 
 
 def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None:
@@ -235,7 +245,8 @@ def _parent(root: Object, path: str, file: str) -> Object:
             type = str(plain_tree(node).get("type", "")).strip().lstrip("[] ")
             if type not in common:
                 raise SpecError(
-                    f"{file}: {walked} has type {type}, but a field can only be added to a struct", file=file
+                    f"{file}: {walked} has type {type}, but a field can only be added to a struct of the spec",
+                    file=file,
                 )
             node = common[type]
     return node

@@ -303,17 +303,21 @@ def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Vi
     flexible = message.flexible_versions
     if spec.flexible_versions is not None:
         if not spec.flexible_versions <= flexible:
-            text = f"field {spec.name} is flexible in {spec.flexible_versions}, but the message only in {flexible}; "
+            text = f"field {spec.name} is flexible in {spec.flexible_versions}, but the message {_only_in(flexible)}; "
             text += "narrow the field's range"
             yield Violation("TW411", "flexibleVersions", text, ("message:flexibleVersions",))
         flexible = spec.flexible_versions
     if not spec.tagged_versions <= flexible:
-        text = f"field {spec.name} is tagged in {spec.tagged_versions}, but flexible only in {flexible}; "
+        text = f"field {spec.name} is tagged in {spec.tagged_versions}, but flexible {_only_in(flexible)}; "
         text += "narrow taggedVersions"
         yield Violation("TW611", "taggedVersions", text, ("flexibleVersions", "message:flexibleVersions"))
     if spec.tag is not None and spec.type.name == "records":
         text = f"field {spec.name} is tagged, but records can't be; use bytes, or make it an ordinary field"
         yield Violation("TW612", "tag", text, ("type",))
+
+
+def _only_in(versions: Versions) -> str:
+    return f"only in {versions}" if versions else "in no version"
 
 
 def _draft_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:

@@ -300,9 +300,15 @@ def test_an_optional_field_needs_flexible_versions_and_a_free_tag(project: Path)
     field = ("--field", "Rack", "--type", "string")
     assert "PingRequest" in tagwire_result("add-field", "PingRequest", *field, "--tag", "0", code=1).stderr
     assert "--field NAME" in tagwire_result("add-field", "PingRequest", "--tag", "5", code=2).stderr
-    write(project, response=RESPONSE.replace('"1+"', '"none"'))
+    given = REQUEST.replace('"[]Host", "versions": "0+"', '"[]Host", "versions": "0"'), RESPONSE.replace(
+        '"1+"', '"none"'
+    )
+    write(project, *given)
     assert "has no flexible versions" in tagwire_result("add-field", "PingResponse", *field, code=1).stderr
-    assert specs(project) == (REQUEST, RESPONSE.replace('"1+"', '"none"'))
+    for command in ("add-field", "add-version"):
+        result = tagwire_result(command, "PingRequest", *field, "--in", "Hosts", code=1)
+        assert "+, but Host only in 0; it is never written" in result.stderr
+    assert specs(project) == given
 
 
 def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
