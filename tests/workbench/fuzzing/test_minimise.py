@@ -1,11 +1,13 @@
 from typing import Any
 
 import pytest
+from change_specs import field, read, spec
 
 import tagwire
 import tagwire_drafts.kip482
 import tagwire_messages as kafka
 from tagwire import DecodeError
+from tagwire_generator.message_classes import message_class
 from tagwire_workbench.fuzzing.corpus import seeds
 from tagwire_workbench.fuzzing.minimise import minimise, same_failure
 from tagwire_workbench.fuzzing.mutate import RULES, InputFraming, Mutator
@@ -94,6 +96,18 @@ def test_optional_fields_of_the_draft() -> None:
     data = dict(seeds(cls, 9))["many"].encode(9)
     minimised = minimise(data, lambda data: decoded(cls, data, 9) is not None, framing).data
     assert len(minimised) < len(data) / 2
+
+
+@pytest.mark.parametrize(("start", "expected"), [(b"", b"\xff"), (b"\x01", b"\x01" + bytes(8))])
+def test_nullable_numbers_become_null_or_0(start: bytes, expected: bytes) -> None:
+    cls = message_class(read(spec(field(type="int64", more=', "nullableVersions": "0+"'))))
+    framing = InputFraming(kafka.registry, cls, 0)
+
+    def keeps(data: bytes) -> bool:
+        found = framing.read(data)
+        return found is not None and found.error is None and data.startswith(start)
+
+    assert minimise(b"\x01" + bytes(range(8)), keeps, framing).data == expected
 
 
 def test_bytes_alone() -> None:

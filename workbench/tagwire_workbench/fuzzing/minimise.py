@@ -18,11 +18,14 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
-from tagwire.layout import Fixed, Nested, Sized
+from tagwire.layout import Fixed, Nested, NullableFixed, Sized
 from tagwire_workbench.fuzzing.framing import FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.input_parts import InputPart, parts_of, splice, value_bytes
 
 Keeps = Callable[[bytes], bool]
+
+_NULLABLE: Final = (Nested, NullableFixed)
+"""The types that take fewer bytes if they are null."""
 
 NO_ERROR: Final = "the target raises no error for this input, so there is no failure to preserve"
 
@@ -134,7 +137,7 @@ class _Search:
                 for start, end in _ranges(len(complete)):
                     run = complete[start:end]
                     yield splice(read, part, run[0].start, run[-1].end, b"", elements=-len(run)).data
-            elif isinstance(part.type, Nested) and part.type.nullable and not part.is_null and part.node.complete:
+            elif isinstance(part.type, _NULLABLE) and part.type.nullable and part.node.complete and not part.is_null:
                 yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
@@ -150,11 +153,12 @@ class _Search:
     def with_defaults(self) -> Iterator[bytes]:
         """Yield inputs in which one fixed-width field or array element is replaced by its default."""
         for read, part in self.parts():
-            if isinstance(part.type, Fixed) and part.node.complete:
+            if isinstance(part.type, Fixed | NullableFixed) and not part.is_null and part.node.complete:
                 is_element = part.holder.kind == "array"
-                default = part.type.wire.default if is_element or part.item is None else part.item.default_value()
+                default = None if is_element or part.item is None else part.item.default_value()
+                value = part.type.wire.default if default is None else default
                 with suppress(EncodeError):  # raised if a closed enum doesn't have the default
-                    yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, default)).data
+                    yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, value)).data
 
     def without_bytes(self) -> Iterator[bytes]:
         """Yield inputs in which a range of bytes is removed: first long ranges, then shorter ones."""
