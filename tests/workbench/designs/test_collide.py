@@ -31,10 +31,10 @@ V1 = design("v1", "records/MessageV1.json")
 V2 = design("v2", "records/RecordBatchV2.json")
 
 
-def tagged(name: str, tag: int = 0, **more: Any) -> Design:
-    field = {"name": name, "type": "int32", "taggedVersions": "1+", "tag": tag}
+def tagged(name: str, component: str = "", **more: Any) -> Design:
+    field = {"name": name, "type": "int32", "taggedVersions": "1+", "tag": 0}
     head = {"name": "FooRequest", "type": "request", "apiKey": 7, "validVersions": "0-3", "flexibleVersions": "1+"}
-    message = read_spec(json.dumps(head | {"fields": [field]} | more)).message
+    message = read_spec(json.dumps(head | {"fields": [field]} | more), component=component).message
     assert message is not None
     return Design(name, (message,))
 
@@ -49,6 +49,7 @@ COLLISIONS: list[tuple[list[Design], list[tuple[str, str]]]] = [
     ([tagged("Bar"), tagged("Baz", validVersions="0-4")], [("TL24", "baz")]),
     ([tagged("Bar"), tagged("Bar", validVersions="0-4")], []),
     ([tagged("Bar"), tagged("Baz", apiKey=8)], []),
+    ([tagged("Bar"), tagged("Bar", component="clients")], [("TL23", "")]),
 ]
 
 

@@ -28,7 +28,9 @@ def conflicts(designs: Sequence[Design]) -> list[Finding]:
         for mine, theirs in product(one.specs, other.specs):
             if mine.format is not None and theirs.format is not None:
                 found += _formats(one, mine, other, theirs)
-            elif (mine.kind, mine.api_key, mine.component) == (theirs.kind, theirs.api_key, theirs.component):
+            elif (mine.kind, mine.api_key) == (theirs.kind, theirs.api_key) and (
+                mine.component == theirs.component or mine.name == theirs.name  # a single file has no component
+            ):
                 found += _messages(one, mine, other, theirs)
     return found
 
