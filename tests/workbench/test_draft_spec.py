@@ -94,8 +94,9 @@ def test_common_structs_go_with_their_last_user() -> None:
         return {"name": name, "versions": "0+", "fields": list(fields), **keys}
 
     spec = message(
-        field("Used", type="[]Outer"),
+        field("Used", type="[][]Outer"),
         field("New", type="Lost", versions="3+"),
+        dialect="tagwire",
         commonStructs=[
             struct("Inner", field("Leaf")),
             struct("Outer", field("Inner", type="Inner"), field("Newer", type="Later", versions="4+")),

@@ -174,7 +174,7 @@ def _without_unused(spec: Spec) -> Tree:
 
     def follow(struct: Spec) -> None:
         for field in (*struct.get("fields", ()), *struct.get("optionalFields", ())):
-            name = field["type"].removeprefix("[]")
+            name = field["type"].lstrip("[]")
             follow(field)
             if name in common and name not in used:
                 used.add(name)

@@ -128,8 +128,7 @@ def _not_empty(value: Any, scope: _Scope) -> str | None:
 
 
 def _type(value: Any, scope: _Scope) -> str:
-    bare = str(value).strip()
-    return "[]" + bare[2:].strip() if bare.startswith("[]") else bare
+    return "".join(str(value).split())
 
 
 def _tag(value: Any, scope: _Scope) -> int | str:

@@ -40,8 +40,8 @@ def field(**keys: Any) -> dict[str, Any]:
 
 LENIENT = """
 // A spec that says everything in the way that tools do not.
-{ "fields": [
-    { "versions": "0-32767", "type": " []  Bar ", "name": "Bars", "mapKey": false, /* of the first version */
+{ "dialect": "tagwire", "fields": [
+    { "versions": "0-32767", "type": " [] []  Bar ", "name": "Bars", "mapKey": false, /* of the first version */
       "fields": [
         { "type": "int32", "name": "Count", "versions": 0, "mapKey": "true", "about": "How many." },
         { "type": "bool", "name": "Open", "versions": "2-2", "default": "TRUE", "ignorable": 1, "about": true },
@@ -63,6 +63,7 @@ LENIENT = """
 
 CANONICAL = """\
 {
+  "dialect": "tagwire",
   "apiKey": 7,
   "type": "request",
   "name": "FooRequest",
@@ -72,7 +73,7 @@ CANONICAL = """\
   "listeners": ["broker"],
   "headerVersions": { "0": "1", "1+": "2" },
   "fields": [
-    { "name": "Bars", "type": "[]Bar", "versions": "0+", "fields": [
+    { "name": "Bars", "type": "[][]Bar", "versions": "0+", "fields": [
       { "name": "Count", "type": "int32", "versions": "0", "mapKey": true, "about": "How many." },
       { "name": "Open", "type": "bool", "versions": "2", "default": "true", "ignorable": true, "about": "true" },
       { "name": "Rack", "type": "string", "versions": "1+", "nullableVersions": "1+", "tag": 0,
