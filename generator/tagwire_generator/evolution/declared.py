@@ -99,15 +99,18 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # Skip imported structs, because a range that has no effect in this message may have one in others.
+            # Skip imported structs, because a range that has no effect in this message may have one in others. A lock
+            # file doesn't contain their unused fields.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead
                 text = f"{text} in versions {versions}, which do not exist"
                 yield _field_change("TW928", new, versions, text, pair, field, key)
-            if field.required and pair.old is not _NOTHING and not (twin is not None and twin.required):
+            used = field.versions & new.valid_versions
+            is_seen = pair.old is not _NOTHING and bool(used or not pair.new.owner)
+            if field.required and is_seen and not (twin is not None and twin.required):
                 text = "the constructor did not require the field and now does"
-                yield _field_change("TW951", new, field.versions & new.valid_versions, text, pair, field, "required")
+                yield _field_change("TW951", new, used, text, pair, field, "required")
             if twin is not None and twin.record_formats != field.record_formats:
                 yield from _changed_formats(new, pair, twin, field, present & offered)
 
