@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.syntax.canonical import ranges_from
 
 Spec = Mapping[str, Any]
 Tree = dict[str, Any]
@@ -163,9 +164,7 @@ def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
     """Cut the version ranges that are the keys of `values` to `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
-    starts = sorted(kept)
-    ends = [*(start - 1 for start in starts[1:]), HIGHEST]
-    return {str(Versions(start, end)): kept[start] for start, end in zip(starts, ends, strict=True)}
+    return ranges_from(dict(sorted(kept.items())))
 
 
 def _without_unused(spec: Spec) -> Tree:

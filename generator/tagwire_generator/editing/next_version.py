@@ -220,7 +220,7 @@ def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None
     index = len(names)
     if neighbor:
         if neighbor not in names:
-            raise _unknown(file, f"{_called(field.parent)} has no field {neighbor!r} in `{key}`", neighbor, names)
+            raise _unknown(file, field.parent, neighbor, names, f" in `{key}`")
         index = names.index(neighbor) + (not field.before)
     entry = _new_entry(field, struct, version, is_draft=is_draft)
     if items is None:
@@ -237,7 +237,7 @@ def _parent(root: Object, path: str, file: str) -> Object:
         if not walked and name not in children:
             children = _members(root, "commonStructs") | children
         if name not in children:
-            raise _unknown(file, f"{_called(walked)} has no field {name!r}", name, list(children))
+            raise _unknown(file, walked, name, list(children))
         node = children[name]
         walked = f"{walked}.{name}".lstrip(".")
         if "fields" not in node.members:
@@ -258,12 +258,9 @@ def _members(node: Object, *keys: str) -> dict[str, Object]:
     return {str(plain_tree(inner)["name"]): inner for inner in objects}
 
 
-def _called(path: str) -> str:
-    return path or "the message"
-
-
-def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
-    return SpecError(f"{file}: {text}; {suggestion(name, known)}", file=file)
+def _unknown(file: str, struct: str, name: str, known: list[str], where: str = "") -> SpecError:
+    text = f"{struct or 'the message'} has no field {name!r}{where}; {suggestion(name, known)}"
+    return SpecError(f"{file}: {text}", file=file)
 
 
 def _new_entry(field: NewField, struct: _Tree, version: int, *, is_draft: bool) -> _Tree:

@@ -54,12 +54,10 @@ class SpecEdit:
 
     def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
         """Insert an entry into a list of objects at `index`, or at the end if the list is shorter."""
-        if not items.items:
-            self._insert_only(items, entry)
-        elif index == 0:
-            self._insert_first(items, entry)
+        if items.items:
+            self._insert_beside(items, index, entry)
         else:
-            self._insert_after(items, index - 1, entry)
+            self._insert_only(items, entry)
         items.items = (*items.items[:index], _node_of(entry), *items.items[index:])
 
     def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
@@ -80,26 +78,20 @@ class SpecEdit:
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))
 
-    def _insert_first(self, items: Items, entry: Mapping[str, Any]) -> None:
-        opening, first = self._start(items) + 1, self._start(items.items[0])
-        if "\n" not in self._text[opening:first]:
-            self._edits.append((first, first, f"{self._set(entry, items.items[0], '')}, "))
-            return
-        indent = self._indent(first)
-        position = self._after_comments(opening)
-        self._edits.append((position, position, f"{self._line_end}{indent}{self._set(entry, items.items[0], indent)},"))
-
-    def _insert_after(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
-        neighbor = items.items[index]
-        start = self._start(neighbor)
+    def _insert_beside(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
+        """Insert an entry after the entry that precedes it, or before the first entry, in the same style."""
+        neighbor = items.items[max(index - 1, 0)]
+        start, opening = self._start(neighbor), self._start(items) + 1
         end = self._end(start)
-        before = self._end(self._start(items.items[index - 1])) if index else self._start(items)
+        before = self._end(self._start(items.items[index - 2])) if index > 1 else opening
         is_lined = "\n" in self._text[before:start]
         indent = self._indent(start) if is_lined else ""
         new = self._set(entry, neighbor, indent)
         gap = f"{self._line_end}{indent}" if is_lined else " "
-        comma = self._comma(end)
-        if comma is None:
+        comma = self._comma(end) if index else opening
+        if not index and not is_lined:
+            self._edits.append((start, start, f"{new}, "))
+        elif comma is None:
             position = self._after_comments(end) if is_lined else end
             self._edits.append((end, end, ","))
             self._edits.append((position, position, f"{gap}{new}"))

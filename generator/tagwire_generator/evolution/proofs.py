@@ -245,7 +245,7 @@ def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> It
 
 
 def field_at(layout: Layout, names: Sequence[str]) -> Item:
-    """Return the field at the end of a path of one or more names."""
+    """Return the field at the end of a path of one or more names. Raises KeyError if the layout doesn't have it."""
     struct = layout.root
     for name in names[:-1]:
         struct = _inner(struct, name).struct
@@ -253,7 +253,7 @@ def field_at(layout: Layout, names: Sequence[str]) -> Item:
 
 
 def _member(struct: StructLayout, name: str) -> Item:
-    return next(item for item in struct.fields if item.name == name)
+    return {item.name: item for item in struct.fields}[name]
 
 
 def _inner(struct: StructLayout, name: str) -> Nested:

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import SpecError
-from tagwire.versions import NONE, Versions
+from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import key_kinds
@@ -70,6 +70,12 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
     keys = _keys("message")
     form = _ordered(spec, keys, scope, "message")
     return form if form.get("validVersions") == "none" else _completed(form, keys, fields=[])
+
+
+def ranges_from(starts: Mapping[int, str]) -> dict[str, str]:
+    """Convert first versions, in ascending order, to ranges: {0: "v0", 2: "v1"} becomes {"0-1": "v0", "2+": "v1"}."""
+    ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
+    return {str(Versions(start, end)): name for (start, name), end in zip(starts.items(), ends, strict=True)}
 
 
 class _Scope(NamedTuple):

@@ -10,7 +10,8 @@ protocol guide (ControlledShutdown), KIP-32 and KIP-98 (record formats of Produc
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from tagwire.versions import HIGHEST, NONE, Versions
+from tagwire.versions import NONE, Versions
+from tagwire_generator.syntax.canonical import ranges_from
 
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
 """The request whose header has no client ID in version 0."""
@@ -69,7 +70,7 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
     formats = RECORD_FORMATS.get(spec["name"])
     if formats is not None:
         highest = Versions.parse(spec["validVersions"]).highest
-        ranges = _ranges({start: name for start, name in formats.items() if start <= highest})
+        ranges = ranges_from({start: name for start, name in formats.items() if start <= highest})
         fields = [_with_record_formats(field, ranges) for field in fields]
     return {**added, **spec, "fields": fields}
 
@@ -88,12 +89,6 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
     return {**field, "fields": inner} if "fields" in field else dict(field)
 
 
-def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert first versions to ranges: {0: "v0", 2: "v1"} becomes {"0-1": "v0", "2+": "v1"}."""
-    ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
-    return {str(Versions(start, end)): name for (start, name), end in zip(starts.items(), ends, strict=True)}
-
-
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
     """Map ranges of message versions to header versions. The ranges include versions that Kafka has dropped."""
     plain, flexible = _HEADERS[spec["type"]]
@@ -107,7 +102,7 @@ def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
     if flexible_versions:
         start = flexible_versions.lowest
         starts = {**{version: header for version, header in starts.items() if version < start}, start: flexible}
-    return _ranges({start: str(header) for start, header in starts.items() if start <= valid.highest})
+    return ranges_from({start: str(header) for start, header in starts.items() if start <= valid.highest})
 
 
 def _negotiates(spec: Mapping[str, Any]) -> bool:

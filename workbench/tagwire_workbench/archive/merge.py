@@ -15,7 +15,7 @@ from tagwire.layout import StructLayout, nested_struct
 from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.message_classes import message_class
-from tagwire_generator.syntax.canonical import normal_form
+from tagwire_generator.syntax.canonical import normal_form, ranges_from
 from tagwire_workbench.archive.wire_facts import message_of, wire_forms
 
 Spec = Mapping[str, Any]
@@ -189,8 +189,7 @@ class _Merge:
         if all(_value_for(ours, v) == value for v, value in values.items()):
             return ours
         starts = [v for v in sorted(values) if values.get(v - 1) != values[v]]
-        ranges = zip([0, *starts[1:]], [start - 1 for start in starts[1:]] + [HIGHEST], strict=True)
-        return {str(Versions(first, last)): values[start] for start, (first, last) in zip(starts, ranges, strict=True)}
+        return ranges_from({v if v > starts[0] else 0: values[v] for v in starts})
 
     def fields(self, sides: _Sides, newer_struct: str, older_struct: str) -> list[dict[str, Any]]:
         """Return a struct's merged fields. Fields that only the older spec has keep their relative positions."""

@@ -18,14 +18,11 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
-from tagwire.layout import Fixed, Nested, NullableFixed, Sized
+from tagwire.layout import Fixed, NullableFixed, Sized
 from tagwire_workbench.fuzzing.framing import FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.input_parts import InputPart, parts_of, splice, value_bytes
 
 Keeps = Callable[[bytes], bool]
-
-_NULLABLE: Final = (Nested, NullableFixed)
-"""The types that take fewer bytes if they are null."""
 
 NO_ERROR: Final = "the target raises no error for this input, so there is no failure to preserve"
 
@@ -137,7 +134,7 @@ class _Search:
                 for start, end in _ranges(len(complete)):
                     run = complete[start:end]
                     yield splice(read, part, run[0].start, run[-1].end, b"", elements=-len(run)).data
-            elif isinstance(part.type, _NULLABLE) and part.type.nullable and part.node.complete and not part.is_null:
+            elif part.type is not None and getattr(part.type, "marker", False) and part.node.complete and not part.is_null:
                 yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ value differs from the default.
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +15,7 @@ from tagwire.errors import EncodeError
 from tagwire.explain.nodes import Node
 from tagwire.explain.trace import trace
 from tagwire.interpreter.writer import encode
-from tagwire.layout import Layout, StructLayout, nested_struct
+from tagwire.layout import Layout
 from tagwire.message.field_table import layout_of
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
 from tagwire_generator.evolution.proofs import as_json, field_at, samples, without_classes
@@ -209,9 +210,9 @@ def field_example(message: MessageSpec, struct: str, field: str) -> _WireExample
     if names is None or message.format is not None:
         return None
     cls = message_class(message)
-    for version in range(message.valid_versions.highest, message.valid_versions.lowest - 1, -1):
+    for version in reversed([*message.valid_versions]):
         layout = without_classes(layout_of(cls, version))
-        if _is_there(layout, names):
+        with suppress(KeyError):  # this version doesn't have the field
             return _example(layout, names, version)
     return None
 
@@ -229,16 +230,6 @@ def _field_path(message: MessageSpec, struct: str, field: str) -> list[str] | No
                 seen.add(spec.struct)
                 waiting.append((structs[spec.struct], [*path, attribute_name(spec.name)]))
     return None
-
-
-def _is_there(layout: Layout, names: list[str]) -> bool:
-    struct: StructLayout | None = layout.root
-    for name in names:
-        item = next((each for each in struct.fields if each.name == name), None) if struct is not None else None
-        if item is None:
-            return False
-        struct = nested_struct(item.type)
-    return True
 
 
 def _example(layout: Layout, names: list[str], version: int) -> _WireExample | None:
@@ -262,11 +253,6 @@ def _example(layout: Layout, names: list[str], version: int) -> _WireExample | N
 
 def _node(root: Node, names: list[str]) -> Node | None:
     """Return the trace node of a field. The node of a tagged field includes tag, size and value."""
-    waiting = [root]
     path = ".".join(names)
-    while waiting:
-        node = waiting.pop(0)
-        if node.path.replace("[0]", "") == path and not node.path.endswith("[0]"):
-            return node
-        waiting += node.children
-    return None
+    nodes = (node for node in root.walk() if not node.path.endswith("[0]"))
+    return next((node for node in nodes if node.path.replace("[0]", "") == path), None)

@@ -175,12 +175,6 @@ def _touched(names: list[Name], offset: int) -> Name | None:
     return next((name for name in names if name.value.span.has(offset)), None)
 
 
-def definition(text: str, offset: int) -> Span | None:
-    """Return the declaration of the struct or field at the cursor, or None if the cursor isn't on a name."""
-    found = references(text, offset)
-    return found[0] if found else None
-
-
 def references(text: str, offset: int) -> list[Span]:
     """Return the spans of all occurrences of the struct or field at the cursor, starting with the declaration."""
     return [name.span for name in SpecNames(TextTree(text)).positions(offset)]

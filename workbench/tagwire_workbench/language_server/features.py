@@ -25,7 +25,7 @@ from tagwire_workbench.language.editing import (
     set_name_at,
 )
 from tagwire_workbench.language.hover import hover, register_hover
-from tagwire_workbench.language.spec_names import SpecNames, Symbol, definition, outline, references
+from tagwire_workbench.language.spec_names import SpecNames, Symbol, outline, references
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import ALONE
@@ -186,9 +186,8 @@ def _hover(ls: SpecServer, document: Document, params: types.HoverParams) -> typ
 def _definition(ls: SpecServer, document: Document, params: types.DefinitionParams) -> types.Location | None:
     offset = document.offset(params.position)
     path = _elsewhere(ls, document, offset)
-    span = definition(document.text, offset)
-    if path is None and span is not None:
-        return types.Location(params.text_document.uri, document.range(span))
+    if path is None and (spans := references(document.text, offset)):
+        return types.Location(params.text_document.uri, document.range(spans[0]))
     found = ls.document(uri_of(path)) if path is not None else None
     name = TextTree(found.text).root.get("name") if found is not None else None
     if found is None or name is None:
