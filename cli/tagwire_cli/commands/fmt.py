@@ -45,16 +45,17 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
 
     settings = load_project()
     number = changed = failed = 0
-    for name, text in _specs(settings, paths):
+    for name, data in _specs(settings, paths):
         number += 1
-        # On Windows, git may check files out with CRLF, so keep the file's line endings.
-        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         try:
+            text = _decoded(data, _title(name))
+            # On Windows, git may check files out with CRLF, so keep the file's line endings.
+            line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
             options = SpecOptions() if name == STDIN else settings.options_of(Path(name))
             formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=options)
             formatted = formatted.replace("\n", line_end)
             if name != STDIN and formatted != text and not (check or diff):
-                write_all({Path(name): formatted}, {Path(name): text.encode()})
+                write_all({Path(name): formatted}, {Path(name): data})
         except (SpecError, OutputError) as error:
             failed += 1
             print_error(error)
@@ -80,14 +81,14 @@ def _title(name: str) -> str:
     return "standard input" if name == STDIN else name
 
 
-def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the file name and the text of each spec to format, without duplicates."""
+def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the file name and the bytes of each spec to format, without duplicates."""
     from tagwire_generator.project.spec_files import find_specs
 
     seen: set[str] = set()
     for path in spec_paths(settings, paths):
         if path == STDIN:
-            yield path, _decoded(read_bytes(path, is_hex=False), _title(path))
+            yield path, read_bytes(path, is_hex=False)
             continue
         spec_path = Path(path)
         reject_pipe(spec_path)  # the command writes the file
@@ -97,13 +98,14 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
                 seen.add(real)
                 here = Path.cwd()
                 name = file.relative_to(here) if file.is_absolute() and file.is_relative_to(here) else file
-                yield str(name), _decoded(read_bytes(str(file), is_hex=False), str(file))
+                yield str(name), read_bytes(str(file), is_hex=False)
 
 
 def _decoded(data: bytes, name: str) -> str:
-    from tagwire.errors import SpecError
+    from tagwire_generator.problems import spec_error
+    from tagwire_generator.reading.spec import read_data
 
     try:
         return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{name}: byte {error.start} is not valid UTF-8; save the file as UTF-8", file=name) from None
+    except UnicodeDecodeError:
+        raise spec_error(read_data(data, file=name).problems) from None

@@ -131,12 +131,13 @@ def test_check_diff_and_write(project: Path) -> None:
         assert "0 of 2 specs" in run(*arguments).stderr
 
 
-def test_specs_with_errors_are_reported_and_not_changed(project: Path) -> None:
+@pytest.mark.parametrize(("wrong", "rule"), [(b"int46", "TW402"), (b"int64\xff", "TW102")])
+def test_specs_with_errors_are_reported_and_not_changed(project: Path, wrong: bytes, rule: str) -> None:
     bad = project / "message_specs/PingRequest.json"
-    bad.write_text(bad.read_text().replace("int64", "int46"))
-    before = bad.read_bytes()
+    before = bad.read_bytes().replace(b"int64", wrong)
+    bad.write_bytes(before)
     result = run(code=1)
-    assert "TW402" in result.stderr and "1 of 2 specs changed, 1 left unchanged" in result.stderr
+    assert rule in result.stderr and "1 of 2 specs changed, 1 left unchanged" in result.stderr
     assert bad.read_bytes() == before
 
 

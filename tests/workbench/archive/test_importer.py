@@ -228,7 +228,7 @@ def test_all_problems_of_a_jar_are_reported_and_nothing_is_written(tmp_path: Pat
 
 def test_position_of_a_byte_that_is_not_utf_8(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": b'{\n  "na\xc3\xa9\xff'})
-    with pytest.raises(SpecError, match="byte 0xff is not valid UTF-8") as caught:
+    with pytest.raises(SpecError, match="0xff, is not valid UTF-8") as caught:
         read_release(source)
     assert (caught.value.file, caught.value.line, caught.value.column) == (f"{source}!message/FooData.json", 2, 7)
 

@@ -21,7 +21,7 @@ from tagwire.errors import SpecError
 from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.history import release_order
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.reading.spec import read_data, read_spec
 from tagwire_generator.syntax.canonical import normal_form, plain_tree, without_keys
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.wire_facts import own_entity_types
@@ -158,7 +158,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
         name = facts["name"]
         if file.stem != name:
             notes.append(f"holds {name}, and is written as {name}.json")
-        specs.append(ImportedSpec(name, own_component, normal_form(facts), origin, tuple(notes)))
+        specs.append(ImportedSpec(name, own_component, facts, origin, tuple(notes)))
     return SpecSource(path, tuple(specs)), problems
 
 
@@ -234,17 +234,8 @@ def _bounded(data: bytes, origin: str) -> bytes:
 def _decoded(data: bytes, origin: str) -> str:
     try:
         return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode()
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        byte = data[error.start]
-        raise SpecError(
-            f"{origin}:{line}:{column}: byte 0x{byte:02x} is not valid UTF-8; specs must be encoded in UTF-8",
-            file=origin,
-            line=line,
-            column=column,
-            rule="TW102",
-        ) from None
+    except UnicodeDecodeError:
+        raise spec_error(read_data(data, file=origin).problems) from None
 
 
 def _component_of(path: Path, source: Path) -> str:

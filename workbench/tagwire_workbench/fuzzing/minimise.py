@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
-from tagwire.layout import Fixed, NullableFixed, Sized
+from tagwire.layout import Fixed, Nested, NullableFixed, Sized
 from tagwire_workbench.fuzzing.framing import FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.input_parts import InputPart, parts_of, splice, value_bytes
 
@@ -129,12 +129,13 @@ class _Search:
     def without_parts(self) -> Iterator[bytes]:
         """Yield inputs in which some array elements or tagged fields are removed, or a nullable struct is null."""
         for read, part in self.parts():
+            has_value = part.node.complete and not part.is_null
             if part.kind in ("array", "section", "buffer"):
                 complete = [each for each in part.inner if each.node.complete]
                 for start, end in _ranges(len(complete)):
                     run = complete[start:end]
                     yield splice(read, part, run[0].start, run[-1].end, b"", elements=-len(run)).data
-            elif part.type is not None and getattr(part.type, "marker", False) and part.node.complete and not part.is_null:
+            elif isinstance(part.type, Nested | NullableFixed) and part.type.nullable and has_value:
                 yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
