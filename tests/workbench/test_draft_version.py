@@ -198,7 +198,7 @@ LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVers
     ("specs", "messages"),
     [
         ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are now 0-2 (TW924)", "2: the"]),
-        ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
+        ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "optional fields (lengths are varint) (TW901)"]),
         ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
         ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would remove Late"]),
     ],

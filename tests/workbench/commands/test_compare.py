@@ -113,20 +113,11 @@ def spec(kind: str, name: str, *rows: dict[str, Any], **keys: Any) -> dict[str, 
 
 SECRET = {"type": "string", "sensitive": True}
 KEYS = {"name": "Keys", "type": "[][]Key", "fields": [{"name": "Part", "type": "string", "versions": "0+"}]}
+ROWS = SECRET | {"name": "Password"}, SECRET | KEYS, {"name": "Share", "type": "float64"}
 LOGIN = [
     spec("header", "RequestHeader", {"name": "RequestApiKey"}, {"name": "RequestApiVersion"}),
     spec("header", "ResponseHeader", {"name": "Number"}),
-    spec(
-        *(
-            "request",
-            "LoginRequest",
-            SECRET | {"name": "Password"},
-            SECRET | KEYS,
-            {"name": "Share", "type": "float64"},
-        ),
-        apiKey=4,
-        dialect="tagwire",
-    ),
+    spec("request", "LoginRequest", *ROWS, apiKey=4, dialect="tagwire"),
 ]
 
 

@@ -49,15 +49,6 @@ def test_another_folder(folder: Path) -> None:
     assert "Prose that stays." in (folder.parent / "out/PingRequest.json").read_text()
 
 
-def test_a_released_version_is_never_cut_in_place(folder: Path) -> None:
-    before = read_tree(folder)
-    result = run(folder, "--in-place")
-    assert (result.exit_code, result.stdout) == (1, "")
-    error = "PingRequest 2: the version was flexible and is now one with optional fields (lengths are varint) (TW901)"
-    assert error in result.stderr and "--output" in result.stderr
-    assert read_tree(folder) == before
-
-
 @pytest.mark.parametrize("by_git", [False, True])
 def test_removed_versions_are_not_drafted_again(folder: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool) -> None:
     monkeypatch.chdir(folder.parent)

@@ -29,12 +29,6 @@ def all_rules(specs: Workspace, path: Path) -> dict[str, list[str]]:
     return {path.name: [each.rule for each in problems] for path, problems in both.items()}
 
 
-def test_a_project_without_problems(specs: Workspace, path: Path) -> None:
-    assert all_rules(specs, path) == {}
-    message = specs.message(path)
-    assert message is not None and message.name == "PingRequest"
-
-
 def test_rules_about_the_set_see_unsaved_texts(specs: Workspace, path: Path) -> None:
     saved = specs.text(path)
     specs.write(path, saved.replace('"apiKey": 7', '"apiKey": 8'))
