@@ -42,13 +42,14 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import OutputError, write_all
     from tagwire_generator.project.settings import load_project
+    from tagwire_generator.reading.spec import decoded
 
     settings = load_project()
     number = changed = failed = 0
     for name, data in _specs(settings, paths):
         number += 1
         try:
-            text = _decoded(data, _title(name))
+            text = decoded(data, _title(name))
             # On Windows, git may check files out with CRLF, so keep the file's line endings.
             line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
             options = SpecOptions() if name == STDIN else settings.options_of(Path(name))
@@ -99,13 +100,3 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, by
                 here = Path.cwd()
                 name = file.relative_to(here) if file.is_absolute() and file.is_relative_to(here) else file
                 yield str(name), read_bytes(str(file), is_hex=False)
-
-
-def _decoded(data: bytes, name: str) -> str:
-    from tagwire_generator.problems import spec_error
-    from tagwire_generator.reading.spec import read_data
-
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise spec_error(read_data(data, file=name).problems) from None

@@ -131,6 +131,14 @@ def read_data(data: bytes, *, file: str = "<spec>", **known: Unpack[_Known]) -> 
     return read_spec(text, file=file, **known)
 
 
+def decoded(data: bytes, file: str) -> str:
+    """Return the text of a spec file. Raises SpecError with the position of a byte that isn't valid UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise spec_error(read_data(data, file=file).problems) from None
+
+
 def load(path: str | PathLike[str], *, file: str | None = None, **known: Unpack[_Known]) -> MessageSpec:
     """Return the message in a spec file.
 

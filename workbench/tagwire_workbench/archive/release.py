@@ -21,7 +21,7 @@ from tagwire.errors import SpecError
 from tagwire_generator.problems import Problem, spec_error
 from tagwire_generator.project.history import release_order
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.spec import read_data, read_spec
+from tagwire_generator.reading.spec import decoded, read_spec
 from tagwire_generator.syntax.canonical import normal_form, plain_tree, without_keys
 from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.wire_facts import own_entity_types
@@ -180,7 +180,7 @@ def _spec_texts(source: Path, component: str | None) -> Iterator[tuple[Path, str
         total += len(data)
         if total > TOTAL_BYTES:
             raise SpecError(f"{source}: the specs have more than {TOTAL_BYTES} bytes in total", file=str(source))
-        yield path, origin, component or _component_of(path, source), _decoded(data, origin)
+        yield path, origin, component or _component_of(path, source), decoded(data, origin)
 
 
 def _release_name(source: Path) -> str:
@@ -229,13 +229,6 @@ def _bounded(data: bytes, origin: str) -> bytes:
     if len(data) > SPEC_BYTES:
         raise SpecError(f"{origin} has more than {SPEC_BYTES} bytes; a message spec can't be that long", file=origin)
     return data
-
-
-def _decoded(data: bytes, origin: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise spec_error(read_data(data, file=origin).problems) from None
 
 
 def _component_of(path: Path, source: Path) -> str:
