@@ -291,12 +291,9 @@ def test_dropped_versions_are_kept_by_default(project: Path) -> None:
     assert '"archive"' not in (project / "released.json").read_text()
 
 
-def test_a_lock_of_another_project(project: Path) -> None:
+def test_sets_without_a_lock_and_other_files_are_reported(project: Path) -> None:
     (project / "bad.json").write_text("{}")
     assert "bad.json: expected a lock file of format 1" in breaking("--lock", "bad.json", code=1).stderr
-
-
-def test_sets_without_a_lock_are_reported(project: Path) -> None:
     add_settings(project, 'lock = "released.json"\n[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
     copy_specs(project, "more")
     run("lock")
