@@ -77,8 +77,7 @@ class ClusterState:
         if current is None:
             return
         named = [row.name for row in record.FIELDS if row.name not in ("partition_id", "topic_id")]
-        changes = {name: getattr(record, name) for name in named}
-        changes = {name: value for name, value in changes.items() if value not in (None, _NO_CHANGE.get(name))}
+        changes = {name: new for name in named if (new := getattr(record, name)) not in (None, _NO_CHANGE.get(name))}
         epoch = current.leader_epoch + ("leader" in changes)
         changes |= {"leader_epoch": epoch, "partition_epoch": current.partition_epoch + 1}
         partitions[record.partition_id] = current.replace(**changes)
@@ -97,7 +96,8 @@ class ClusterState:
             changes["fenced"] = _FENCING[record.fenced]
         if record.in_controlled_shutdown == 1:
             changes["in_controlled_shutdown"] = True
-        changes |= {name: getattr(record, name) for name in ("log_dirs", "cordoned_log_dirs") if getattr(record, name)}
+        unchanged = {"log_dirs": (), "cordoned_log_dirs": None}  # an empty list of cordoned folders is a change
+        changes |= {name: value for name, none in unchanged.items() if (value := getattr(record, name)) != none}
         self.replace_broker(record.broker_id, changes)
 
     def replace_broker(self, broker: int, changes: dict[str, Any]) -> None:

@@ -208,14 +208,14 @@ def test_transactions_of_metadata() -> None:
 
 
 def test_facts_and_their_removal() -> None:
-    broker = messages.RegisterBrokerRecord(broker_id=1, fenced=True)
+    broker = messages.RegisterBrokerRecord(broker_id=1, fenced=True, log_dirs=[ID], cordoned_log_dirs=[ID])
     quota: dict[str, Any] = {
         "entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)],
         "key": "k",
     }
     facts = (
         broker,
-        messages.BrokerRegistrationChangeRecord(broker_id=1, fenced=-1, in_controlled_shutdown=1),
+        messages.BrokerRegistrationChangeRecord(broker_id=1, fenced=-1, in_controlled_shutdown=1, cordoned_log_dirs=[]),
         config("a", "1"),
         messages.FeatureLevelRecord(name="f", feature_level=3),
         messages.ClientQuotaRecord(**quota, value=5.0),
@@ -225,8 +225,8 @@ def test_facts_and_their_removal() -> None:
         messages.RegisterControllerRecord(controller_id=9),
     )
     there = cluster_of(*facts)
-    (one,) = there["brokers"]
-    assert not one["fenced"] and one["inControlledShutdown"]
+    [one] = there["brokers"]
+    assert not one["fenced"] and one["inControlledShutdown"] and one["logDirs"] and one["cordonedLogDirs"] == []
     assert cluster_of(*facts, messages.FenceBrokerRecord(id=1))["brokers"][0]["fenced"]
     assert not cluster_of(broker, messages.UnfenceBrokerRecord(id=1))["brokers"][0]["fenced"]
     removed = cluster_of(
