@@ -234,7 +234,7 @@ def text(nullable: str) -> Spec:
             data("0-1", field("A", **TAG), flexible="0+"),
             "error TW604: field A is tagged in 0 only",
         ),
-        (data("1-2", flexible="9+"), data("0-1", flexible="0+"), "error TW205: flexibleVersions is 0, but later"),
+        (data("1-2", flexible="9+"), data("0-1", flexible="0+"), "error TW205: flexibleVersions is 0, but all later"),
         (
             data("1", text("0+") | {"default": "null"}),
             data("0-1", field("A", "string")),
