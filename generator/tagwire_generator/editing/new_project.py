@@ -85,7 +85,8 @@ def _check_name(name: str) -> None:
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or not name.islower():
         near = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in Path(name).name.lower())
         where = f", and give the folder after it: tagwire init {near} {name}" if "/" in name else ""
-        hint = f"; call it {near!r}{where}" if near.isidentifier() and not keyword.iskeyword(near) else ""
+        is_name = near.isidentifier() and near.islower() and not keyword.iskeyword(near)
+        hint = f"; call it {near!r}{where}" if is_name else ""
         if keyword.iskeyword(name):
             raise NewProjectError(f"{name!r} is a Python keyword; choose another name")
         raise NewProjectError(f"expected a package name of lower-case letters, digits and _, got {name!r}{hint}")

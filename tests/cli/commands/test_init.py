@@ -141,6 +141,7 @@ def test_existing_project_is_extended(folder: Path) -> None:
     [
         ("my-pings", "call it 'my_pings'"),
         ("Pings", "call it 'pings'"),
+        ("日本", "got '日本'\n"),
         ("class", "is a Python keyword"),
         ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
         ("json", "is a Python module"),
