@@ -1,5 +1,6 @@
 """Open a path as a capture or a log, depending on its first bytes."""
 
+from codecs import BOM_UTF8
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -44,7 +45,7 @@ def open_listing(
         file = NetworkFile(path, port, settings.registry)
     elif _is_batch(start):
         return _log(path, settings, follows=follows)
-    elif start.lstrip()[:1] in (b"", b"{"):
+    elif start.removeprefix(BOM_UTF8).lstrip()[:1] in (b"", b"{"):
         file = LineFile(open_growing(path), follows=follows)
     else:
         raise InputError(
