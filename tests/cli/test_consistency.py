@@ -330,7 +330,7 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(bytes.fromhex(HEX))
     (tmp_path / "dump").write_text(f"00000000: {HEX[:16]} {HEX[16:32]}\n00000010: {HEX[32:48]} {HEX[48:]}\n")
-    (tmp_path / "t.pcap").write_bytes(pcap([]))
+    (tmp_path / "t.pcap").write_bytes(pcap([Segment(1, b"", flags="S"), Segment(9, b"", flags="S")]))
     (tmp_path / "cut.pcap").write_bytes(pcap([]) + bytes(6))
     (tmp_path / "seg.log").write_bytes(bytes(BatchBuilder().append(b"k", b"v").build().encode()))
     (tmp_path / "text.txt").write_text("hello world this is text\n")

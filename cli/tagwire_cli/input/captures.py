@@ -61,7 +61,7 @@ def frames_in(
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
     """Check that a network capture has frames on `port`, and yield all frames. Raises InputError if there are none."""
-    first = next(frames, None)
+    first = next((each for each in frames if not each.is_close), None)
     if first is not None:
         yield first
         yield from frames
