@@ -30,6 +30,8 @@ def _changes(
         if step.old is None or step.new is None:
             if now is not None:
                 yield step, *_added(now, renamed.values())
+            elif before is not None and not renamed.keys() & set(before.alternatives):
+                yield step, "TW917", f"the union {before.name} was removed, but old peers need one of its alternatives"
         elif before is None and now is not None:
             yield step, "TW917", f"the field was in no union and is now an alternative of the union {now.name}"
         elif before is not None and now is None:

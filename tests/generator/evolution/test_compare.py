@@ -65,6 +65,7 @@ def records(first: str, then: str, mark: str = "") -> str:
 FOUND = [
     ("TW917", "1-2", "c", extended(alternatives("U", "U", "")), extended(alternatives("U", "U", "§U"))),
     ("TW917", "1-2", "a", extended(), extended(alternatives("§U", "U"))),
+    ("TW917", "1-2", "a", extended(alternatives("U", "U")), spec("", '"reservedTags": [0, 1],', name="§R")),
     ("TW918", "0-2", "l", extended(boxes()), extended(boxes(', "unique": §true'))),
     ("TW931", "1-2", "c", extended(alternatives("U", "U")), extended(alternatives("U", "U", "§U"))),
     ("TW950", "1-2", "a", extended(alternatives("U", "U")), extended(alternatives("§V", "V"))),

@@ -12,8 +12,6 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
 
-OPTIONS = SpecOptions()
-
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
     """Give the enum `name` new `entries`. Return the breaking changes in message `Task`, which uses the enum."""
@@ -95,11 +93,11 @@ def test_field_gets_another_enum() -> None:
 def test_a_lock_remembers_the_registers(tmp_path: Path) -> None:
     def sources(*specs: dict[str, Any]) -> SpecSources:
         return SpecReader().read(
-            [SpecData(f"{each['name']}.json", "", json.dumps(each).encode()) for each in specs], OPTIONS
+            [SpecData(f"{each['name']}.json", "", json.dumps(each).encode()) for each in specs], SpecOptions()
         )
 
     path = tmp_path / "lock.json"
-    path.write_text(str(updated_lock(None, sources(STATE, KIND, TASK), OPTIONS)), encoding="utf-8")
+    path.write_text(str(updated_lock(None, sources(STATE, KIND, TASK), SpecOptions())), encoding="utf-8")
     lock = read_lock(path)
     assert [each["name"] for each in lock.registers] == ["TaskKind", "TaskState"]
     assert "A worker has it" not in path.read_text(encoding="utf-8")
