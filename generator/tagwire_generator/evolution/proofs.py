@@ -284,6 +284,7 @@ def _telling(type: Type) -> Iterator[Any]:
         if isinstance(type.element, Nested):
             twin = next(_telling(type.element))
             yield twin, twin
+            yield from ((twin, twin | {field.name: _default(field)}) for field in type.element.struct.fields)
     elif isinstance(type, Nested):
         others = {name for union in type.struct.unions for name in union.alternatives[1:]}
         fields = [field for field in type.struct.fields if field.name not in others]

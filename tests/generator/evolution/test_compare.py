@@ -53,8 +53,8 @@ def alternatives(*unions: str, since: str = "1+") -> str:
     return ", ".join(fields)
 
 
-def boxes(more: str = "") -> str:
-    return struct(field(more=', "mapKey": true'), more=more)
+def boxes(more: str = "", second: str = "") -> str:
+    return struct(field(more=', "mapKey": true') + "," + field("B", more=second), more=more)
 
 
 def records(first: str, then: str, mark: str = "") -> str:
@@ -67,6 +67,7 @@ FOUND = [
     ("TW917", "1-2", "a", extended(), extended(alternatives("§U", "U"))),
     ("TW917", "1-2", "a", extended(alternatives("U", "U")), spec("", '"reservedTags": [0, 1],', name="§R")),
     ("TW918", "0-2", "l", extended(boxes()), extended(boxes(', "unique": §true'))),
+    ("TW918", "0-2", "l", extended(boxes(', "unique": true')), extended(boxes(', "unique": §true', ', "mapKey":1'))),
     ("TW931", "1-2", "c", extended(alternatives("U", "U")), extended(alternatives("U", "U", "§U"))),
     ("TW950", "1-2", "a", extended(alternatives("U", "U")), extended(alternatives("§V", "V"))),
     ("TW951", "0-2", "a", extended(A), extended(field(more=', "required": §true'))),
