@@ -213,7 +213,7 @@ class SplitPass(Pass):
         """
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
-        self.rows.leave(position, last)
+        self.rows.resume_at(position, last)
         batch_end = None
         for piece in self.of_file(scan, split.first_offset or None, cut_off=False, end=split.end):
             yield piece
@@ -244,15 +244,15 @@ class SplitPass(Pass):
         if reached is not None and reached >= split.end_offset:
             last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
             if last is None:  # stop here, because the broker may still be writing the next bytes
-                rows.leave(split.end, None)
+                rows.resume_at(split.end, None)
                 return
-            rows.leave(rows.position, last)
+            rows.resume_at(rows.position, last)
             reached = self._reached(last)
         # `batch` is None if the batch can't be decoded.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
-            rows.leave(rows.position + batch.size, batch.last_offset)
+            rows.resume_at(rows.position + batch.size, batch.last_offset)
             return
         if not query.permissive:
             yield from self._so_far()

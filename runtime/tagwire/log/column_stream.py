@@ -274,7 +274,7 @@ class Pass:
                 yield rows.take()
         if rejected and self.options.formats.strict:
             raise DisagreementError(batch.record_format.layout, rejected=f"the batch at byte {position} of {scan.file}")
-        rows.leave(position + size, batch.last_offset)
+        rows.resume_at(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
         """Raise `error` if the option `errors` is "raise"; otherwise, skip the invalid bytes.
@@ -294,9 +294,9 @@ class Pass:
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
-            self.rows.leave(piece.end, None)
+            self.rows.resume_at(piece.end, None)
             return piece, None
-        self.rows.leave(piece.end, piece.last_offset)
+        self.rows.resume_at(piece.end, piece.last_offset)
         return Damage(position, piece.end, error), piece
 
 
@@ -357,9 +357,9 @@ class GatheredRows:
         self.values: list[dict[str, Any]] = []
 
     def begin(self, file: str, position: int, first_offset: int | None) -> None:
-        self.leave(position, -1)
+        self.resume_at(position, -1)
 
-    def leave(self, position: int, last_offset: int | None) -> None:
+    def resume_at(self, position: int, last_offset: int | None) -> None:
         """Continue at `position`. `last_offset` is that of the previous batch, or None after invalid bytes."""
         self.position = position
         if last_offset is not None:

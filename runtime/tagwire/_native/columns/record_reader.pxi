@@ -90,7 +90,7 @@ cdef class RecordColumns:
         self.name(file)
         self.b.first_offset = INT64_MIN if first_offset is None else max(INT64_MIN, min(first_offset, INT64_MAX))
         self.b.last_offset = -1
-        self.leave(position, None)
+        self.resume_at(position, None)
 
     cdef int name(self, object file) except -1:
         cdef RecordPlan plan
@@ -100,7 +100,7 @@ cdef class RecordColumns:
                 plan.file.number = index_of(self.dictionaries["file"], file)
         return 0
 
-    def leave(self, int64_t position, last_offset):
+    def resume_at(self, int64_t position, last_offset):
         """Continue at `position`, after Python has read or skipped the batch that ends with `last_offset`."""
         self.b.is_open = False
         self.b.index = 0
