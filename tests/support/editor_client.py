@@ -45,7 +45,7 @@ class Editor:
         self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         return self._wait(lambda message: message.get("id") == number and "method" not in message)
 
-    def tell(self, method: str, params: Any) -> None:
+    def notify(self, method: str, params: Any) -> None:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def notification(self, method: str) -> dict[str, Any]:
@@ -60,14 +60,14 @@ class Editor:
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text
         document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}
-        self.tell("textDocument/didOpen", {"textDocument": document})
+        self.notify("textDocument/didOpen", {"textDocument": document})
         return uri
 
     def type(self, uri: str, text: str) -> None:
         self.texts[uri] = text
         self._number += 1
         document = {"uri": uri, "version": self._number}
-        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def diagnostics(self, uri: str, *rules: str) -> list[dict[str, Any]]:
         """Wait until a file has diagnostics of exactly these rules, and return the diagnostics."""
@@ -152,10 +152,10 @@ def editor(
         }
         params = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
         client.capabilities = client.ask("initialize", params)["capabilities"]
-        client.tell("initialized", {})
+        client.notify("initialized", {})
         yield client
         client.ask("shutdown", None)
-        client.tell("exit", None)
+        client.notify("exit", None)
         assert process.wait(PATIENCE) == 0
     finally:
         process.kill()

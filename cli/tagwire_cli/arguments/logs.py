@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from tagwire.log import LogError, LogPathError, Partition, Segment
+    from tagwire.log.scan import Progress
     from tagwire.records import FormatSet
 
 
@@ -278,15 +279,15 @@ def work_of(
 
 
 def partitions_to_write(
-    paths: Iterable[Path], output: Path, verb: str, *, resumes: bool, keeps_producers: bool, **progress: Any
-) -> "Iterator[tuple[Partition, Path, Callable[[int], None] | None]]":
+    paths: Iterable[Path], output: Path, verb: str, *, resumes: bool, keeps_producers: bool, **bar_options: Any
+) -> "Iterator[tuple[Partition, Path, Progress]]":
     """Yield each partition to write to `output`, its output folder, and a function to call with numbers of read bytes.
 
     A partition's path below `output` is its path below the path argument. If the argument is the partition itself, the
     output folder is directly in `output`. When the caller has written all partitions of a path, the broker's own files
     in the log folders are copied, too: its properties and checkpoints and, with `keeps_producers`, its snapshots.
 
-    `verb` is "convert" or "compact". `progress` contains arguments of `byte_progress`.
+    `verb` is "convert" or "compact". `bar_options` contains arguments of `byte_progress`.
     """
     from tagwire.log.convert import copy_directory_files
 
@@ -295,9 +296,9 @@ def partitions_to_write(
 
     folders: list[tuple[Path, Path]] = []
     for path, found, left in work_of(paths, f"{verb}ed", find_target, resumes=resumes):
-        with byte_progress(verb, [partition for partition, _ in left], **progress) as tell:
+        with byte_progress(verb, [partition for partition, _ in left], **bar_options) as progress:
             for partition, target in left:
-                yield partition, target, tell
+                yield partition, target, progress
         parents = {partition.path.parent for partition in found if partition.path != path}
         folders += [(folder, output / folder.relative_to(path)) for folder in sorted(parents)]
         # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
@@ -307,15 +308,17 @@ def partitions_to_write(
 @contextmanager
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
-) -> Generator[Callable[[int], None] | None]:
-    """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
+) -> "Generator[Progress]":
+    """Show a progress bar, if possible, while logs are read. Yields a function to call with the number of bytes read.
 
-    If no bar can be shown, yields None instead. `rounds` is the number of times that the command reads each segment.
-    Set `prints_all_along` if the command prints lines while the bar is shown (see `progress_bar`).
+    `rounds` is the number of times that the command reads each segment. Set `prints_all_along` if the command prints
+    lines while the bar is shown (see `progress_bar`).
     """
-    with progress_bar(label, prints_all_along=prints_all_along) as tell:
-        if tell is None:
-            yield None
+    from tagwire.log.scan import ignore
+
+    with progress_bar(label, prints_all_along=prints_all_along) as progress:
+        if progress is None:
+            yield ignore
             return
         total = rounds * sum(segment.size for each in found for segment in segments_of(each))
         done = 0
@@ -323,7 +326,7 @@ def byte_progress(
         def more(count: int) -> None:
             nonlocal done
             done += count
-            tell(done, total)
+            progress(done, total)
 
         yield more
 

@@ -85,11 +85,11 @@ def command(file: Path, port: int, package: str | None) -> None:
     captures = [*captured_frames(str(file), registry, port=port)]
     faults = read_faults(file)
     outcome = _Outcome()
-    with progress_bar("frames") as tell:
+    with progress_bar("frames") as progress:
         for number, capture in enumerate(captures):
             _replay(registry, capture, digest(capture) in faults, outcome)
-            if tell is not None and number % 100 == 0:
-                tell(number, len(captures))
+            if progress is not None and number % 100 == 0:
+                progress(number, len(captures))
     if outcome.good:
         _print_clients(registry, outcome.good)
         _explain_one(registry, outcome.good)

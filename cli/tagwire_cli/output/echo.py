@@ -120,7 +120,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
     row = bar.add_task(printable(label))
     drawn = float("-inf")
 
-    def tell(done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
         nonlocal drawn
         now = time.monotonic()
         if now - drawn >= _SECONDS:
@@ -131,7 +131,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
 
     _bars.append(bar)
     try:
-        yield tell
+        yield progress
     finally:
         _bars.remove(bar)
         bar.stop()

@@ -284,6 +284,6 @@ class _Session:
             self.recorder.close(self.pos)
         root = Node(self.spans, 0, "", self.data)
         parts = root.children if self.is_frame else [root]
-        canonical = (lambda: all(tell() for tell in self.unsure)) if self.canonical and self.unsure else self.canonical
+        canonical = (lambda: all(each() for each in self.unsure)) if self.canonical and self.unsure else self.canonical
         structs = self.structs
         return Trace(name, version, root, parts, self.data, error=self.error, canonical=canonical, structs=structs)

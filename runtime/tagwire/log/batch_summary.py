@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagwire.log.batch_rules import ABORT, COMMIT
-from tagwire.log.scan import Tell
+from tagwire.log.scan import Progress, ignore
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.control import control_type
@@ -128,17 +128,16 @@ class BatchSummary:
         return [(self.open[producer_id], offset), *(span for span in spans if span[1] != offset)]
 
 
-def summarize(segment: Segment, options: "Compaction", *, partial: bool, tell: Tell | None = None) -> BatchSummary:
+def summarize(segment: Segment, options: "Compaction", *, partial: bool, progress: Progress = ignore) -> BatchSummary:
     """Summarize all batches of a segment. `partial` works as in `Segment.batches`.
 
-    `tell` is called with the size of each batch in bytes. Raises LogError for an invalid batch, unless `options` says
-    to skip it.
+    `progress` is called with the size of each batch in bytes. Raises LogError for an invalid batch, unless `options`
+    skips it.
     """
     found = BatchSummary()
     for batch in segment.batches(None, options.format, options.limits, partial=partial, skip=options.silent):
         found.see(batch)
-        if tell:
-            tell(batch.size)
+        progress(batch.size)
     return found
 
 

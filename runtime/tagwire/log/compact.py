@@ -27,7 +27,7 @@ from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Key
 from tagwire.log.errors import unwritable
 from tagwire.log.names import INDEXES, log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.scan import LogBatch, Tell
+from tagwire.log.scan import LogBatch, Progress, ignore
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import CallbackError, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds
@@ -36,10 +36,6 @@ from tagwire.records import Record
 SEGMENT_FILES: Final = ("log", *INDEXES)
 """The extensions of the files of a segment."""
 _COPIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
-
-
-def _ignore(count: int) -> None:
-    """Do nothing with the number of bytes that were read."""
 
 
 Explain = Callable[[Segment, Record, str], None]
@@ -83,47 +79,47 @@ def compact_partition(
     partition: Partition,
     target: str | Path,
     compaction: Compaction,
-    tell: Tell | None = None,
+    progress: Progress = ignore,
     explain: Explain | None = None,
 ) -> CompactReport:
     """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since its last call; the total can reach three times the segments'
-    size. Raises LogPathError if the folder exists or can't be written, LogError for a damaged log, and CompactionError
-    if the log can't be compacted with these options. Errors that `explain` raises are passed on.
+    `progress` is called with the number of bytes read since its last call; the total can reach three times the size of
+    the segments. Raises LogPathError if the folder exists or can't be written, LogError for a damaged log, and
+    CompactionError if the log can't be compacted with these options. Errors that `explain` raises are passed on.
     """
 
     def compacted(found: Partition) -> CompactReport:
         with whole_folder(Path(target), partition.path) as folder:
-            return _compacted(found, folder, compaction, tell or _ignore, explain)
+            return _compacted(found, folder, compaction, progress, explain)
 
     return read_steadily(partition, compacted)
 
 
 def _compacted(
-    partition: Partition, folder: Path, compaction: Compaction, tell: Tell, explain: Explain | None
+    partition: Partition, folder: Path, compaction: Compaction, progress: Progress, explain: Explain | None
 ) -> CompactReport:
     segments = partition.segments
     active = () if compaction.include_active else segments[-1:]
-    summaries = [summarize(each, compaction, partial=each in active, tell=tell) for each in segments]
+    summaries = [summarize(each, compaction, partial=each in active, progress=progress) for each in segments]
     known = survey(segments, summaries, compaction)
     cleaned = [each for each in segments if (each.base_offset or 0) < known.end]
-    keys = _keys(cleaned, known, compaction, tell)
+    keys = _keys(cleaned, known, compaction, progress)
     count = len(keys)
     lasts = keys.last_offsets() if compaction.dirty_from is None and known.ascends else keys
     judge = Judge(compaction, known, lasts, explains=explain is not None)
     del keys
-    writer = Rewriter(folder, compaction, judge, tell, explain)
+    writer = Rewriter(folder, compaction, judge, progress, explain)
     together = groups(cleaned, compaction.segment_bytes)
     reports = [report for each in together for report in writer.group(each, is_first=each is together[0])]
     for each in segments[len(cleaned) :]:
         copy_segment(each, folder)
-        tell(2 * each.size)
+        progress(2 * each.size)
     copy_files(partition, folder, known.end)
     return CompactReport(partition.path, known.end, known.because, count, reports)
 
 
-def _keys(segments: Sequence[Segment], known: Survey, compaction: Compaction, tell: Tell) -> KeyMap:
+def _keys(segments: Sequence[Segment], known: Survey, compaction: Compaction, progress: Progress) -> KeyMap:
     keys = KeyMap()
     begin = compaction.dirty_from or 0
     for batch in (each for segment in segments for each in compaction.batches(segment, compaction.silent)):
@@ -138,7 +134,7 @@ def _keys(segments: Sequence[Segment], known: Survey, compaction: Compaction, te
                 f"{batch.last_offset}; set argument `max_keys` to a larger number (a key needs up to 200 bytes of "
                 "memory), or argument `dirty_from` to skip the part of the log that is already compacted"
             )
-        tell(batch.size)
+        progress(batch.size)
     return keys
 
 
@@ -167,7 +163,7 @@ class Rewriter:
     folder: Path
     compaction: Compaction
     judge: Judge
-    tell: Tell = _ignore
+    progress: Progress = ignore
     explain: Explain | None = None
     transactions: OpenTransactions = field(default_factory=OpenTransactions)
 
@@ -229,7 +225,7 @@ class Rewriter:
         for batch in self.compaction.batches(segment, skip):
             if not is_far(batch, batch, segment.base_offset or 0, skip):
                 yield batch
-            self.tell(batch.size)
+            self.progress(batch.size)
 
     def _verdict(self, batch: LogBatch) -> Verdict:
         with _located_errors(batch):

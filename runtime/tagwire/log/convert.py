@@ -20,7 +20,7 @@ from tagwire.log.errors import is_file, is_folder, unwritable
 from tagwire.log.names import partition_name
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rebatching import BatchSize, LossReport, Piece, rebatched
-from tagwire.log.scan import Skip, Tell
+from tagwire.log.scan import Progress, Skip, ignore
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import claimed, whole_folder
 from tagwire.log.writing import SegmentWriter, index_kinds, single_batches
@@ -139,18 +139,18 @@ class ConvertReport(NamedTuple):
 
 
 def convert_partition(
-    partition: Partition, target: str | Path, conversion: Conversion, tell: Tell | None = None
+    partition: Partition, target: str | Path, conversion: Conversion, progress: Progress = ignore
 ) -> list[ConvertReport]:
     """Write a converted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since the last call. Raises LogError for an invalid batch,
+    `progress` is called with the number of bytes read since the last call. Raises LogError for an invalid batch,
     EncodeError for values that can't be represented, and LogPathError if the folder exists or can't be written.
     """
 
     def converted(found: Partition) -> list[ConvertReport]:
         with whole_folder(Path(target), found.path) as folder:
             transactions = OpenTransactions()
-            reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in found.segments]
+            reports = [convert_segment(each, folder, conversion, transactions, progress) for each in found.segments]
             for path in files_to_copy(found, conversion):
                 shutil.copyfile(path, folder / path.name)
         return reports
@@ -159,7 +159,7 @@ def convert_partition(
 
 
 def convert_segment(
-    segment: Segment, folder: Path, conversion: Conversion, transactions: OpenTransactions, tell: Tell | None = None
+    segment: Segment, folder: Path, conversion: Conversion, transactions: OpenTransactions, progress: Progress = ignore
 ) -> ConvertReport:
     """Write a converted segment to an existing folder.
 
@@ -182,8 +182,7 @@ def convert_segment(
                     kinds.add("timeindex")
                 output.append(each, count)
                 new_batches, records = new_batches + 1, records + count
-            if tell:
-                tell(piece.source_bytes)
+            progress(piece.source_bytes)
     return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
 

@@ -29,7 +29,7 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError, LogProblem, Problems, is_file
 from tagwire.log.file_bytes import open_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.scan import Scan, Tell
+from tagwire.log.scan import Progress, Scan, ignore
 from tagwire.log.segment import Segment
 from tagwire.log.verify import file_problem, file_size, problem_of, unread
 from tagwire.log.whole_folder import whole_folder
@@ -63,20 +63,20 @@ def salvage(
     output: str | Path,
     format: Any = "auto",
     limits: Limits = DEFAULT_LIMITS,
-    tell: Tell | None = None,
+    progress: Progress = ignore,
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of the same name in `output`.
 
     The folder appears only when it is complete. If a running broker removes segments before they are read, the
-    partition is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if
-    the folder exists or can't be written.
+    partition is read again. `progress` is called with the number of bytes read since the last call. Raises LogPathError
+    if the folder exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
             for path in folder.iterdir():  # remove files of an earlier attempt
                 path.unlink()
-            return list(_Salvage(folder, format, limits, tell).partition(found))
+            return list(_Salvage(folder, format, limits, progress).partition(found))
 
         return read_steadily(partition, salvaged, lambda reports: any(report.problems for report in reports))
 
@@ -88,11 +88,11 @@ class _EpochRun(NamedTuple):
 
 
 class _Salvage:
-    def __init__(self, folder: Path, format: Any, limits: Limits, tell: Tell | None) -> None:
+    def __init__(self, folder: Path, format: Any, limits: Limits, progress: Progress) -> None:
         self.folder = folder
         self.format = format_set(format, strict=False)  # also keep batches with errors that Kafka's own reader ignores
         self.limits = limits
-        self.tell = tell
+        self.progress = progress
         self.transactions = OpenTransactions()
         self.last_offset = -1
         self.epochs: list[_EpochRun] = []
@@ -145,8 +145,7 @@ class _Salvage:
                     self._lose(problem_of(piece.error, skipped=(piece.position, piece.end)), piece.end - piece.position)
                 else:
                     spans.append(_Span(piece.position, piece.end, piece.base_offset, piece.last_offset))
-                if self.tell:
-                    self.tell(piece.end - self._reached)
+                self.progress(piece.end - self._reached)
                 self._reached = piece.end
         except LogPathError as error:  # keep the batches before the unreadable bytes
             text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"

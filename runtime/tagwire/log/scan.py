@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     from tagwire._records import HeaderSearch
     from tagwire.log.damage import SumCheck
 
-Tell = Callable[[int], None]
+Progress = Callable[[int], None]
 """A callback. It is called with the number of bytes read since its last call."""
+
+
+def ignore(count: int) -> None:
+    """Do nothing with the number of bytes that were read."""
+
+
 Skip = Callable[[LogError | LogPathError], object]
 """A callback. It is called with an error for each part of a log that is left out because it can't be read."""
 

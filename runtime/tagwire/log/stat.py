@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.scan import LogBatch, Skip, Tell
+from tagwire.log.scan import LogBatch, Progress, Skip, ignore
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.native import totals
@@ -53,12 +53,12 @@ def stat(
     segment: Segment,
     format: Any = "auto",
     limits: Limits = DEFAULT_LIMITS,
-    tell: Tell | None = None,
+    progress: Progress = ignore,
     skip: Skip | None = None,
 ) -> SegmentStat:
     """Compute the statistics of a segment. `skip` works as in `Segment.batches`.
 
-    `tell` is called with the number of bytes read since its last call. Raises LogError at an invalid batch, unless
+    `progress` is called with the number of bytes read since its last call. Raises LogError at an invalid batch, unless
     `skip` is given.
     """
     found = SegmentStat(str(segment.path))
@@ -77,8 +77,7 @@ def stat(
         before = found.records
         _count(found, batch)
         found.empty_batches += found.records == before
-        if tell:
-            tell(batch.size)
+        progress(batch.size)
     for kind, count in counts.items():
         batch = kinds[kind]  # represents all batches of this kind
         found.batches += count

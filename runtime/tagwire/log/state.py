@@ -17,7 +17,7 @@ from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import KeyedState, groups, share_partitions, transactions
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.partition import Partition
-from tagwire.log.scan import Skip, Tell
+from tagwire.log.scan import Progress, Skip, ignore
 from tagwire.log.segment import Segment
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at, state_text, state_values
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
@@ -37,7 +37,7 @@ def state(
     *,
     format: Formats = AUTO,
     limits: Limits = DEFAULT_LIMITS,
-    tell: Tell | None = None,
+    progress: Progress = ignore,
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def state(
     error for each record that can't be decoded, and the record is left out. Raises LogError, FormatError, and
     LogPathError if there are two replicas of a partition.
     """
-    reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
+    reading = _Reading(registry, format_set(format), limits, progress, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))
     return values
 
@@ -60,19 +60,19 @@ def state_json_text(
     *,
     format: Formats = AUTO,
     limits: Limits = DEFAULT_LIMITS,
-    tell: Tell | None = None,
+    progress: Progress = ignore,
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> str:
     """Return `json.dumps(state(...), indent=2, ensure_ascii=False)`, but faster. Raises the same errors as `state`."""
-    return state_text(_states(partitions, _Reading(registry, format_set(format), limits, tell, skip, unknown)))
+    return state_text(_states(partitions, _Reading(registry, format_set(format), limits, progress, skip, unknown)))
 
 
 class _Reading(NamedTuple):
     registry: "Registry"
     formats: FormatSet
     limits: Limits
-    tell: Tell | None = None
+    progress: Progress = ignore
     skip: Skip | None = None
     unknown: Skip | None = None
 
@@ -94,8 +94,7 @@ class _Reading(NamedTuple):
                     self.unknown(error)
                 else:
                     yield record.offset, entry, producer
-            if self.tell:
-                self.tell(batch.size)
+            self.progress(batch.size)
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:

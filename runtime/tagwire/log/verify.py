@@ -33,7 +33,7 @@ from tagwire.log.indexes import (
 )
 from tagwire.log.names import INDEXES, log_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.scan import Scan, Tell
+from tagwire.log.scan import Progress, Scan, ignore
 from tagwire.log.segment import Segment
 from tagwire.text_format import count
 
@@ -55,39 +55,39 @@ _REMOVED: Final = LogProblem(
 
 
 def verify_segment(
-    path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
+    path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, progress: Progress = ignore
 ) -> Iterator[FileReport]:
     """Check only a segment and its indexes. `verify_partition` has the same arguments, apart from the first."""
-    yield from _Verifier(BatchRules([]), format, limits, tell).segment(Segment(path), None)
+    yield from _Verifier(BatchRules([]), format, limits, progress).segment(Segment(path), None)
 
 
 def verify_partition(
-    partition: Partition, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
+    partition: Partition, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, progress: Progress = ignore
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read. `format` works as in `tagwire.records.read_batches`.
 
     If a running broker compacts or deletes segments during the check, the partition is read again, and only problems
-    that still exist are reported. A segment that has disappeared from the middle of the log is a problem. `tell` is
+    that still exist are reported. A segment that has disappeared from the middle of the log is a problem. `progress` is
     called with the number of segment bytes read since the last call.
     """
 
     def verified(found: Partition) -> list[FileReport]:
         lost = [FileReport(path, 0, 0, 0, [_REMOVED]) for path in found.unexplained_losses(partition)]
-        return [*_verified(found, format, limits, tell), *lost]
+        return [*_verified(found, format, limits, progress), *lost]
 
     yield from read_steadily(partition, verified, lambda reports: any(report.problems for report in reports))
 
 
-def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
+def _verified(partition: Partition, format: Any, limits: Limits, progress: Progress) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
     except (LogError, LogPathError):  # `_others` reports this
         epochs = []
-    verifier = _Verifier(BatchRules(epochs), format, limits, tell)
+    verifier = _Verifier(BatchRules(epochs), format, limits, progress)
     for segment, following in with_next(partition.segments):
         yield from verifier.segment(segment, following)
     for snapshot in partition.metadata_snapshots:
-        yield from _Verifier(BatchRules([]), format, limits, tell).segment(snapshot, None)
+        yield from _Verifier(BatchRules([]), format, limits, progress).segment(snapshot, None)
     yield from _others(partition)
 
 
@@ -272,11 +272,11 @@ def _index_rules(segment: Segment) -> dict[str, _IndexRule]:
 
 
 class _Verifier:
-    def __init__(self, rules: BatchRules, format: Any, limits: Limits, tell: Tell | None) -> None:
+    def __init__(self, rules: BatchRules, format: Any, limits: Limits, progress: Progress) -> None:
         self.rules = rules
         self.format = format
         self.limits = limits
-        self.tell = tell
+        self.progress = progress
         self.transactions = OpenTransactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
@@ -303,8 +303,7 @@ class _Verifier:
                 seen = self.rules.check(piece, base_offset)
                 self._batches, self._records = self._batches + 1, self._records + seen.records
                 self._follow(seen, indexes)
-            if self.tell:
-                self.tell(piece.end - self._end)
+            self.progress(piece.end - self._end)
             self._end = piece.end
         for rule in indexes.values():
             rule.end()

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import EncodeError
 from tagwire.log.convert import Conversion
 from tagwire.log.rebatching import LossReport, Piece
-from tagwire.log.scan import Tell
+from tagwire.log.scan import Progress, ignore
 from tagwire.log.segment import Segment
 from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
@@ -112,8 +112,8 @@ class WhatIf:
         self.measures: dict[Kind, Measure] = {}
         self.losses = LossReport()
 
-    def add(self, segment: Segment, topic: str, tell: Tell | None = None) -> None:
-        """Measure a segment. `tell` is called with the number of bytes read since the last call.
+    def add(self, segment: Segment, topic: str, progress: Progress = ignore) -> None:
+        """Measure a segment. `progress` is called with the number of bytes read since the last call.
 
         Raises LogError at an invalid batch.
         """
@@ -124,8 +124,7 @@ class WhatIf:
             if piece is None:
                 return
             self._add(piece, topic, begun)
-            if tell:
-                tell(piece.source_bytes)
+            progress(piece.source_bytes)
 
     def merge(self, other: "WhatIf") -> None:
         for kind, measure in other.measures.items():

@@ -74,10 +74,10 @@ def check_on_loss(on_loss: str) -> None:
 
 
 def converted_batch(
-    batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
+    batch: RecordBatch, target: Format, report: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Convert like `convert`, but call `tell` with each loss instead of returning the losses."""
-    return _Conversion(batch, target, compression or batch.compression, tell).converted()
+    """Convert like `convert`, but call `report` with each loss instead of returning the losses."""
+    return _Conversion(batch, target, compression or batch.compression, report).converted()
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
@@ -90,11 +90,11 @@ def left_out(batch: RecordBatch, target: Format) -> str:
 
 
 class _Conversion:
-    def __init__(self, batch: RecordBatch, target: Format, codec: str, tell: Callable[[RecordLoss], None]) -> None:
+    def __init__(self, batch: RecordBatch, target: Format, codec: str, report: Callable[[RecordLoss], None]) -> None:
         self.batch = batch
         self.target = target
         self.codec = codec
-        self.tell = tell
+        self.report = report
         self.has_records = batch._format.records is not None  # pyright: ignore[reportPrivateUsage]
         self.has_headers = "headers" in target.has
         self.has_tombstone = "is_tombstone" in target.record_bits
@@ -107,7 +107,7 @@ class _Conversion:
         self.null_headers = isinstance(header_value, Sized) and header_value.nullable
 
     def lose(self, path: str, value: Any, reason: str) -> None:
-        self.tell(RecordLoss(path, value, reason))
+        self.report(RecordLoss(path, value, reason))
 
     def converted(self) -> RecordBatch:
         batch = self.batch

@@ -204,7 +204,7 @@ def test_nothing_is_overwritten_or_left_incomplete(logs: Path, tmp_path: Path, m
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        salvage(partition, tmp_path, tell=interrupt)
+        salvage(partition, tmp_path, progress=interrupt)
     assert list(tmp_path.iterdir()) == []
     salvage(partition, tmp_path)
     with pytest.raises(log.LogPathError, match="already exists"):

@@ -94,7 +94,7 @@ def test_problems_while_typing(client: Editor, uri: str) -> None:
 
 
 def test_a_change_without_content(client: Editor, uri: str) -> None:
-    client.tell("textDocument/didChange", {"textDocument": {"uri": uri, "version": 9}, "contentChanges": []})
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 9}, "contentChanges": []})
     client.type(uri, "{")
     client.diagnostics(uri, "TW103")
     assert client.unread("window/showMessage") == []
@@ -115,10 +115,10 @@ def test_rules_about_the_set_while_typing(client: Editor, uri: str) -> None:
 def test_a_change_on_disk(client: Editor, specs: Path, uri: str) -> None:
     file = specs / "FindShelfResponse.json"
     file.write_text(RESPONSE.replace("12", "14"), "utf-8")
-    client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 2}]})
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 2}]})
     client.diagnostics(uri, "TW804")
     file.write_text(RESPONSE, "utf-8")
-    client.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+    client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     client.diagnostics(uri)
 
 
@@ -232,7 +232,7 @@ def test_suggested_names_as_quick_fixes(client: Editor, uri: str) -> None:
 def test_closed_files_are_as_on_disk(client: Editor, uri: str) -> None:
     client.type(uri, "{")
     client.diagnostics(uri, "TW103")
-    client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     del client.texts[uri]
     client.diagnostics(uri)
 
@@ -245,7 +245,7 @@ def test_files_that_are_not_specs_are_left_alone(client: Editor, specs: Path) ->
     assert uri not in client.published
     new = "untitled:Untitled-1"
     document = {"uri": new, "languageId": "json", "version": 1, "text": '{ "type": "request", }'}
-    client.tell("textDocument/didOpen", {"textDocument": document})
+    client.notify("textDocument/didOpen", {"textDocument": document})
     assert len(client.diagnostics(new, "TW105", "TW113", "TW113", "TW204")) == 4
 
 
@@ -279,7 +279,7 @@ def test_files_of_two_sets_are_opened_at_once_and_then_the_settings_change(tmp_p
         assert client.diagnostics(one, "TW804") and client.diagnostics(two, "TW804")
         (root / "pyproject.toml").write_text("")  # the files are in no set now
         change = {"uri": f"{root.as_uri()}/pyproject.toml", "type": 2}
-        client.tell("workspace/didChangeWatchedFiles", {"changes": [change]})
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
         assert client.diagnostics(one) == client.diagnostics(two) == []
 
 

@@ -43,12 +43,12 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
     """
     from tagwire_workbench.archive.importer import import_release
 
-    with progress_bar("import") as tell:
+    with progress_bar("import") as progress:
         done = count()
 
-        def progress(source: Path) -> None:
-            if tell is not None:
-                tell(next(done), len(sources))
+        def count_source(source: Path) -> None:
+            if progress is not None:
+                progress(next(done), len(sources))
 
-        report = import_release(sources, out, component=component, progress=progress)
+        report = import_release(sources, out, component=component, progress=count_source)
     say(report, lines=True)

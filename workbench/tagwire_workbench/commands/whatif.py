@@ -59,12 +59,12 @@ def command(
     reject_page(html, paths)
     conversion = Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits))
     found, partitions = WhatIf(conversion, against), list(partitions_of(paths))
-    with byte_progress("whatif", partitions) as tell:
+    with byte_progress("whatif", partitions) as progress:
 
         def measured(part: "Partition | Segment") -> WhatIf:
             result = WhatIf(conversion, against)
             for segment in segments_of(part):
-                result.add(segment, _topic(part), tell)
+                result.add(segment, _topic(part), progress)
             return result
 
         for each in partitions:

@@ -94,11 +94,11 @@ def command(
     skipped = Skipped()
     compaction = Compaction(limits=limits_of(limits), skip=skipped if is_lenient else None, **rules)
     explain = (_explain_json if as_json else _explain_text) if is_explained else None
-    progress = {"rounds": _ROUNDS, "prints_all_along": is_explained}
-    for partition, target, tell in partitions_to_write(
-        paths, output, "compact", resumes=resumes, keeps_producers=True, **progress
+    bar_options = {"rounds": _ROUNDS, "prints_all_along": is_explained}
+    for partition, target, progress in partitions_to_write(
+        paths, output, "compact", resumes=resumes, keeps_producers=True, **bar_options
     ):
-        print_compaction(compact_partition(partition, target, compaction, tell, explain), as_json=as_json)
+        print_compaction(compact_partition(partition, target, compaction, progress, explain), as_json=as_json)
     skipped.end()
 
 

@@ -1,6 +1,7 @@
 """`tagwire log convert`: convert partitions to another format, codec or batch size."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,10 +76,8 @@ def command(
     conversion = Conversion(to, codec, size, format, limits_of(limits), skip)
     keeps_producers = conversion.is_one_to_one
     found = partitions_to_write(paths, output, "convert", resumes=resumes, keeps_producers=keeps_producers)
-    reports = (
-        report for partition, target, tell in found for report in convert_partition(partition, target, conversion, tell)
-    )
-    print_conversion(reports, skipped, as_json=as_json)
+    reports = (convert_partition(partition, target, conversion, progress) for partition, target, progress in found)
+    print_conversion(chain.from_iterable(reports), skipped, as_json=as_json)
 
 
 def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:

@@ -156,14 +156,13 @@ def command(
         filter=record_filter,
         template=template,
     )
-    with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as tell:
+    with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as progress:
         for each in found:
             log_start = getattr(each, "log_start_offset", None) if from_log_start else None
             starts = (log_start, record_filter.start_offset)
             begin = max((offset for offset in starts if offset is not None), default=None)
             for size in dump(each, begin, options, write):
-                if tell:
-                    tell(size)
+                progress(size)
     if found and not any(segment.size for each in found for segment in segments_of(each)):
         say("tagwire: the log is empty", err=True)
     skipped.end()

@@ -51,9 +51,9 @@ def command(
         partition for work in work_of(paths, "salvaged", find_target, resumes=resumes) for partition, _ in work.left
     ]
     lost = 0
-    with byte_progress("salvage", found) as tell:
+    with byte_progress("salvage", found) as progress:
         for partition in found:
-            for report in salvage(partition, output, format, limits_of(limits), tell):
+            for report in salvage(partition, output, format, limits_of(limits), progress):
                 lost += report.lost_bytes + any(problem.rule == "TWL100" for problem in report.problems)
                 if as_json:
                     problems = [problem._asdict() for problem in report.problems]

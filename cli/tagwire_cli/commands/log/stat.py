@@ -53,14 +53,14 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
 
     found, bounds, skipped = list(partitions_of(paths)), limits_of(limits), Skipped()
     skip = skipped if is_lenient else None
-    with byte_progress("stat", found) as tell:
+    with byte_progress("stat", found) as progress:
         stats: list[SegmentStat] = []
         for each in found:
             if isinstance(each, Segment):
-                stats.append(stat(each, format, bounds, tell, skip))
+                stats.append(stat(each, format, bounds, progress, skip))
                 continue
             stats += read_steadily(
-                each, lambda now: [stat(segment, format, bounds, tell, skip) for segment in segments_of(now)]
+                each, lambda now: [stat(segment, format, bounds, progress, skip) for segment in segments_of(now)]
             )
     if as_json:
         for one in stats:

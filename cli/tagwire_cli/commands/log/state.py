@@ -66,13 +66,13 @@ def command(
 
     found, skipped = [each for path in paths for each in partitions_below(path, "summarized")], Skipped()
     read = state_json_text if as_json else state
-    with byte_progress("state", found) as tell:
+    with byte_progress("state", found) as progress:
         states = read(
             found,
             find_registry(package),
             format=format,
             limits=limits_of(limits),
-            tell=tell,
+            progress=progress,
             skip=skipped if is_lenient else None,
             unknown=skipped,
         )

@@ -43,8 +43,8 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
     """
     found = list(partitions_of(paths))
     segments = others = problems = 0
-    with byte_progress("verify", found) as tell:
-        for report in _reports(paths, found, format, limits_of(limits), tell):
+    with byte_progress("verify", found) as progress:
+        for report in _reports(paths, found, format, limits_of(limits), progress):
             name = log_file(Path(report.file))
             is_segment = Path(report.file) in paths if name is None else name.kind == "log"
             segments, others = segments + is_segment, others + (not is_segment)
@@ -63,7 +63,7 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
 
 
 def _reports(
-    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", tell: Any
+    paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", progress: Any
 ) -> "Iterator[FileReport]":
     """Yield a report on each file: first the checkpoints of log folders, then the files of each partition."""
     from tagwire.log import Segment
@@ -76,6 +76,6 @@ def _reports(
             yield from verify_directory_files(folder)
     for each in found:
         if isinstance(each, Segment):
-            yield from verify_segment(each.path, format, limits, tell)
+            yield from verify_segment(each.path, format, limits, progress)
         else:
-            yield from verify_partition(each, format, limits, tell)
+            yield from verify_partition(each, format, limits, progress)
