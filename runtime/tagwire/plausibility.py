@@ -100,7 +100,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
         key: Any = (number, step) if kind.is_tag else number
         child = field.children.get(key) or field.child(key, kind)
         if after != OPEN:
-            encoded: Any = data[offset : offset + length] if kind.is_leaf else spans.odd.get(row, value)
+            encoded: Any = data[offset : offset + length] if kind.is_leaf else spans.other_values.get(row, value)
             if encoded == child.value:
                 child.times += 1
                 total += 1.0 / child.times

@@ -82,8 +82,8 @@ class Node:
         if self._kind.is_leaf:
             end = self._begin + self.length
             return self.spans.value(self._kind, self._begin, end, self._data) if self.complete else None
-        if self._row in self.spans.odd:
-            return self.spans.odd[self._row]
+        if self._row in self.spans.other_values:
+            return self.spans.other_values[self._row]
         if self._number < 0:
             return None
         return True if self._kind.is_struct else self._number

@@ -128,8 +128,8 @@ class Spans:
         "decompressed",
         "kinds",
         "messages",
-        "odd",
         "opened",
+        "other_values",
         "rows",
         "secrets",
     )
@@ -144,7 +144,7 @@ class Spans:
         """Where `data` begins in the larger input that contains it."""
         self.rows = bytearray()
         self.kinds: list[SpanKind] = []
-        self.odd: dict[int, Any] = {}
+        self.other_values: dict[int, Any] = {}
         """The values that are not integers, by row."""
         self.decompressed: dict[int, bytes] = {}
         """The decompressed bytes of compressed spans, by row; offsets of inner spans refer to them."""
@@ -180,7 +180,7 @@ class Spans:
 
     def truncate(self, row: int) -> None:
         del self.rows[row * _ROW.size :]
-        for kept in (self.odd, self.decompressed, self.bits):
+        for kept in (self.other_values, self.decompressed, self.bits):
             for number in [number for number in kept if number >= row]:
                 del kept[number]
 
@@ -269,7 +269,7 @@ class SpanRecorder:
         if isinstance(value, int) and value in _INT32 and value != NULL:
             self.spans.set(row, value=value)
         else:
-            self.spans.odd[row] = value
+            self.spans.other_values[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
         self.spans.bits[self._closed] = bits
