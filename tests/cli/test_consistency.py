@@ -152,14 +152,14 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inner").mkdir()
 
-    for name in ("NO_COLOR", "FORCE_COLOR"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     show = ("show", "HeartbeatRequest")
     plain = tagwire_result(*show)
     assert "package tagwire_messages from " in tagwire_result("-v", *show).stderr and plain.stderr == ""
     assert tagwire_result("init", "one", "a").stderr and not tagwire_result("-q", "init", "two", "b").stderr
-    assert "\x1b[" in tagwire_result("--color", "always", "explain", HEX).stdout
-    assert "\x1b[" not in tagwire_result("--color", "never", "explain", HEX).stdout
+    colored, uncolored = (tagwire_result("--color", when, "explain", HEX).stdout for when in ("always", "never"))
+    assert "\x1b[" in colored and click.unstyle(colored) == uncolored
     assert "\x1b[" in CliRunner().invoke(app, ["explain", HEX], env={"FORCE_COLOR": "1", "NO_COLOR": None}).stdout
     assert tagwire_result("-C", "inner", "init", "three", code=0) and (tmp_path / "inner" / "message_specs").is_dir()
     missing = "tagwire: nowhere can't be read: No such file or directory\n"

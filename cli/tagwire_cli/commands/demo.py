@@ -208,7 +208,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
     """Of the requests that fit on a screen, explain the one with the most fields."""
     from tagwire.explain.trace import trace_request
-    from tagwire_cli.explaining.explained import print_text, wants_color
+    from tagwire_cli.explaining.explained import print_text
 
     fitting = (each for each in captures if each.is_request and len(each.data) in _EXPLAINED_BYTES)
     traces = [(capture, trace_request(registry, capture.data)) for capture in fitting]
@@ -216,4 +216,4 @@ def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> Non
         return
     capture, trace = max(traces, key=lambda pair: sum(1 for _ in pair[1].root.walk()))
     say(f"One request from {_client(capture)}, as `tagwire explain --request` prints it:\n", lines=True)
-    print_text([], [trace], color=wants_color("auto"))
+    print_text([], [trace], color="auto")

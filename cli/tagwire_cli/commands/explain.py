@@ -247,14 +247,13 @@ def _print_text(
     units: "Iterator[Explained]", settings: "ExplainSettings", when: str, most: int | None, again: str, file: str
 ) -> list[str]:
     from tagwire.explain.names import name_note
-    from tagwire_cli.explaining.explained import facts_of, print_text, wants_color
+    from tagwire_cli.explaining.explained import facts_of, print_text
 
-    color = wants_color(when)
     failures = []
     for number, one in enumerate(units):
         if number and one.is_apart:
             write_bytes(b"\n")
         facts = list(facts_of(one, again, file))
-        print_text(facts, one.traces, name_note(settings.registry), color=color, most=most)
+        print_text(facts, one.traces, name_note(settings.registry), color=when, most=most)
         failures += _failures([one])
     return failures

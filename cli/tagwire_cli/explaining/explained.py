@@ -5,6 +5,7 @@ possible kinds. On a terminal, the lines are colored by type and are no wider th
 have no colors and can be wider.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -16,7 +17,7 @@ from tagwire.explain.text import BYTES_A_LINE, Row, annotated_lines, column_widt
 from tagwire.explain.trace import Trace
 from tagwire.guessing import Candidate, Guess
 from tagwire.text_format import printable
-from tagwire_cli.output.echo import is_colored
+from tagwire_cli.output.echo import is_colored, is_terminal
 from tagwire_cli.output.tables import note_left_out, write_bytes
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _ROOM: Final = 16
 """The minimum width that must remain for values, in characters."""
 _WRAPPED: Final[Any] = {"subsequent_indent": "#   ", "break_long_words": False, "break_on_hyphens": False}
 _LINES_A_WRITE: Final = 1000
+_UNLIMITED: Final = 1 << 30
 
 Note = Callable[[Node], str]
 Lines = Iterator[tuple[str, Row | None]]
@@ -200,20 +202,16 @@ def _description(candidate: Candidate) -> str:
     return f"{candidate.kind} {candidate.name}{versions}{part}"
 
 
-def wants_color(when: str) -> bool:
-    """Return whether to color standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
-    return when == "always" or (when == "auto" and is_colored(sys.stdout))
-
-
 def print_text(
-    facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, color: bool, most: int | None = None
+    facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, color: str, most: int | None = None
 ) -> None:
     """Print `facts` about the input, such as its detected kind, as comment lines. Then print the annotated bytes.
 
-    `most` is the maximum number of rows of each trace; None means all.
+    `color` is always, never, or auto (see `is_colored`). `most` is the maximum number of rows of each trace; None
+    means all.
     """
     facts = [printable(fact) for fact in facts]
-    if not color:
+    if color == "never" or (color == "auto" and not is_colored(sys.stdout)):
         write_bytes("".join(f"# {fact}\n" for fact in facts).encode("utf-8", "backslashreplace"))
         for trace in traces:
             _write_plain(trace, note, most)
@@ -222,6 +220,8 @@ def print_text(
     from rich.text import Text
 
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False, force_terminal=True, legacy_windows=False)
+    if not is_terminal(sys.stdout) and "COLUMNS" not in os.environ:  # colors may be forced for a file or a pipe
+        console.width = _UNLIMITED
     for fact in facts:
         # Don't wrap a line that contains a command, so that users can copy the command.
         lines = [f"# {fact}"] if "`" in fact or "tagwire " in fact else wrap(f"# {fact}", console.width, **_WRAPPED)

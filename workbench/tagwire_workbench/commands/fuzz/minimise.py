@@ -226,11 +226,11 @@ def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
 def _explain(data: bytes, framing: "InputFraming | None") -> None:
     """Print the input like `tagwire explain`, or as hex if its format is unknown."""
     from tagwire.explain.names import name_note
-    from tagwire_cli.explaining.explained import print_text, wants_color
+    from tagwire_cli.explaining.explained import print_text
 
     read = None if framing is None else framing.read(data)
     if read is None or framing is None:
         say(data.hex(" "))
         return
     facts = [f"{data[: read.begin].hex(' ')}: the {framing.prefix} before the message"] if read.begin else []
-    print_text(facts, [read.trace], name_note(framing.registry), color=wants_color("auto"))
+    print_text(facts, [read.trace], name_note(framing.registry), color="auto")
