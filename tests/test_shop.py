@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import jsonschema
 import pytest
 from coded_ways import check_bytes, check_drawn, check_json
 from command import tagwire_result
@@ -49,6 +50,7 @@ V1 = """
     00
 """
 GOLDEN = {0: bytes.fromhex(V0), 1: bytes.fromhex(V1)}
+HEX = GOLDEN[1].hex().encode()
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +158,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("words", "expected"), CHANGES)
 def test_set(run: Any, words: list[str], expected: tuple[Any, ...]) -> None:
-    code, hex, errors = run(
-        "set", "OrderRequest", "1", *words, "--hex", "--package", "shop", stdin=GOLDEN[1].hex().encode()
-    )
+    code, hex, errors = run("set", "OrderRequest", "1", *words, "--hex", "--package", "shop", stdin=HEX)
     assert code == 0, errors
     code, text, errors = run("decode", "OrderRequest", "1", "--hex", "--package", "shop", stdin=hex.encode())
     found = json.loads(text)
@@ -176,9 +176,7 @@ REJECTIONS = [
 
 @pytest.mark.parametrize(("word", "expected"), REJECTIONS)
 def test_set_names_the_whole_path(run: Any, word: str, expected: str) -> None:
-    code, _, errors = run(
-        "set", "OrderRequest", "1", word, "--hex", "--package", "shop", stdin=GOLDEN[1].hex().encode()
-    )
+    code, _, errors = run("set", "OrderRequest", "1", word, "--hex", "--package", "shop", stdin=HEX)
     assert code != 0 and expected in errors
 
 
@@ -196,6 +194,12 @@ def test_show_and_diff(run: Any) -> None:
     assert code == 0 and "  marks                compact []compact []Mark" in text, errors
     code, text, errors = run("diff", "OrderRequest", "0", "1", "--package", "shop")
     assert code == 0 and "lines.marks.level      -   int8 Level" in text, errors
+
+
+def test_explain_as_json(run: Any) -> None:
+    code, text, errors = run("explain", "OrderRequest", "1", "--hex", "--json", "--package", "shop", stdin=HEX)
+    jsonschema.validate(json.loads(text), json.loads(run("json-schema", "explain")[1]))
+    assert (code, errors) == (0, "") and '"meaning": "2023-11-14' in text and '"member": "DONE"' in text
 
 
 def test_specs_are_valid_and_in_normal_form(run: Any) -> None:

@@ -13,11 +13,12 @@ import tagwire_messages as messages
 from tagwire import UnsupportedVersionError, log
 from tagwire.arrow import ColumnError
 from tagwire.errors import DecodeError
+from tagwire.frames.known_packages import RECORD_FORMATS
 from tagwire.layout import Array, Bits, Fixed, Item, Layout, Nested, StructLayout
 from tagwire.log import column_stream, column_table
 from tagwire.log.column_stream import GatheredRows, Pass
 from tagwire.log.column_table import LogColumn
-from tagwire.records import Record, build, format_names, format_of
+from tagwire.records import Record, build, format_of
 from tagwire.wire.types import WIRE_TYPES
 
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -30,7 +31,7 @@ def test_logs_of_brokers(name: str, level: str, logs: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ROWS)
-@pytest.mark.parametrize("name", format_names()[:10])
+@pytest.mark.parametrize("name", RECORD_FORMATS)
 def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -> None:
     random = Random(name)
     codecs = [codec for codec in ("none", "gzip", "snappy", "lz4", "zstd") if codec in format_of(name).codecs]

@@ -19,7 +19,7 @@ NEGOTIATION: Final = "ApiVersionsResponse"
 """The response in which a broker lists its supported versions. Clients must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
 
-RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
+FORMATS_BY_VERSION: Final[Mapping[str, Mapping[int, str]]] = {
     "ProduceRequest": {0: "v0", 2: "v1", 3: "v2"},
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
@@ -67,7 +67,7 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
     if "fields" not in spec:
         return {**added, **spec}
     fields = [_with_marks(field, SENSITIVE.get(spec["name"], {})) for field in spec["fields"]]
-    formats = RECORD_FORMATS.get(spec["name"])
+    formats = FORMATS_BY_VERSION.get(spec["name"])
     if formats is not None:
         highest = Versions.parse(spec["validVersions"]).highest
         ranges = ranges_from({start: name for start, name in formats.items() if start <= highest})
