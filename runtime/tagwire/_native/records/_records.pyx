@@ -121,7 +121,7 @@ cdef class Source(Held):
         if not is_right:
             return None
         count = self.batch.left
-        times = (None, None) if count == 0 else (None if t.earliest == INT64_MAX else t.earliest, t.latest)
+        times = (None, None) if count == 0 else (None if t.latest < 0 else t.earliest, t.latest)
         return count, t.bytes, t.nulls, t.with_headers, *times, t.first, t.last, bool(t.ascends)
 
 
