@@ -104,7 +104,8 @@ def test_logs(logs: Path, tmp_path: Path) -> None:
         held("log dump", *rows("log", "dump", "--messages", "--json", folder, code=None)[::7])
         held("log stat", *rows("log", "stat", "--json", folder))
         held("log verify", *rows("log", "verify", "--json", folder, code=None))
-    held("log state", printed("log", "state", "--json", str(logs / "kafka4")))
+    for topics in (logs / "kafka4", logs / "kafka4" / "__transaction_state-0"):
+        held("log state", printed("log", "state", "--json", topics))
     others = [path for path in sorted(logs.rglob("*")) if path.is_file() and path.suffix != ".log"]
     held("log dump", *(row for path in others for row in rows("log", "dump", "--json", path, code=None)))
 
@@ -115,13 +116,10 @@ def test_logs_that_are_changed(logs: Path, tmp_path: Path) -> None:
     data = bytearray((DATA / "sample_log" / "orders-0" / "00000000000000000000.log").read_bytes())
     data[100] ^= 1
     (partition / "00000000000000000000.log").write_bytes(data)
-    path = str(partition)
-    held("log verify", *rows("log", "verify", "--json", path, code=1))
-    saved = rows("log", "salvage", "--json", path, "--output", str(tmp_path / "saved"), code=1)
-    held("log salvage", *saved)
+    held("log verify", *rows("log", "verify", "--json", partition, code=1))
+    held("log salvage", *rows("log", "salvage", "--json", partition, "--output", tmp_path / "saved", code=1))
     whole = str(DATA / "sample_log" / "orders-0")
-    converted = rows("log", "convert", "--json", "--to", "v1", whole, "--output", str(tmp_path / "made"), code=1)
-    held("log convert", *converted)
+    held("log convert", *rows("log", "convert", "--json", "--to", "v1", whole, "--output", tmp_path / "made", code=1))
     compacted = ("log", "compact", "--json", "--explain", "--include-active", whole, "--output", tmp_path / "c")
     held("log compact", *rows(*compacted))
     held("whatif", printed("whatif", "--to", "v1", "--json", whole))

@@ -76,6 +76,9 @@ def command(
             skip=skipped if is_lenient else None,
             unknown=skipped,
         )
+    if states in ({}, "{}"):
+        say("tagwire: no partition of Kafka's internal topics found", err=True)
+        raise click.exceptions.Exit(1)
     if isinstance(states, str):
         write_json_text(states)
     else:
@@ -90,16 +93,10 @@ def _print(states: dict[str, Any]) -> None:
         ("sharePartitions", _SHARES, _share_rows),
         ("cluster", _TOPICS, _topic_rows),
     )
-    shown = 0
-    for name, columns, rows in tables:
-        if name in states:
-            if shown:
-                say()
-            print_table(columns, rows(states[name]))
-            shown += 1
-    if not shown:
-        say("tagwire: no partition of Kafka's internal topics found", err=True)
-        raise click.exceptions.Exit(1)
+    for number, (name, columns, rows) in enumerate(each for each in tables if each[0] in states):
+        if number:
+            say()
+        print_table(columns, rows(states[name]))
 
 
 def _group_rows(groups: dict[str, Any]) -> Iterator[tuple[object, ...]]:

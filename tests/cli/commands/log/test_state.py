@@ -121,5 +121,6 @@ def test_state(logs: Path) -> None:
     assert code == 0 and "CompleteCommit" in out and "alpha-delrec" in out
     code, out, err = outcome("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
     assert (code, out) == (1, "") and "a single segment can't be summarized; give the folder of its partition" in err
-    code, _, err = outcome("state", logs / "kafka4" / "alpha-empty-0")
-    assert code == 1 and "no partition of Kafka's" in err
+    for more in ([], ["--json"]):
+        code, out, err = outcome("state", logs / "kafka4" / "alpha-empty-0", *more)
+        assert (code, out) == (1, "") and "no partition of Kafka's" in err
