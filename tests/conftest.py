@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Generator, Iterator
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # Hypothesis's deadlines are off, because tests would fail when other processes slow them down.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background ignore it, and so do theirs
 
 TESTS = Path(__file__).parent
 LOGS = TESTS / "data" / "logs"

@@ -185,7 +185,7 @@ def capture(kind: str) -> bytes:
     return bytes(out.getvalue())
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "parquet", "pcap"])
+@pytest.mark.parametrize("kind", [pytest.param("jsonl", marks=pytest.mark.thorough), "jsonl.gz", "parquet", "pcap"])
 def test_remote_rows_equal_those_of_a_local_file(
     store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

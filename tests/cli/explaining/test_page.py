@@ -184,5 +184,5 @@ def test_many_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(page.rows) > 10_000 and page.dumped() == data
     assert len("".join(page.inside["pre"]).splitlines()) == 2_001
     monkeypatch.setattr(html, "FIELDS", 20)
-    page = render("DeleteTopicsRequest", "1", stdin=data)
+    page = render("DeleteTopicsRequest", "1", stdin=messages.DeleteTopicsRequest(topic_names=["t"] * 30).encode(1))
     assert len(page.rows) == 21 and page.rows[-1]["name"].endswith("more rows not shown")

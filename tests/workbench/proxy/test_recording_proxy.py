@@ -221,7 +221,7 @@ def test_incomplete_response_is_forwarded_unchanged() -> None:
 
 def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
     it = Recording()
-    size = 60_000
+    size = 20_000
     it.from_client(size.to_bytes(4, "big") + bytes(8))
 
     def feed() -> None:
