@@ -5,7 +5,6 @@
   if (!host) { return; }
   const find = (name) => host.querySelector("[data-" + name + "]");
   const status = host.querySelector(".tw-status");
-  const FORMATS = ["auto", "v0", "v1", "v2", "v3", "v3-zigzag", "kip82-int", "kip82-str", "kip87", "kip82-int+kip87"];
   const EXAMPLES = {
     "a client request": "hex=000c000400000007000364" + "6f630002670000000302" + "6d0000",
     "a response to an unknown request": "hex=0000000700000000000200000001" + "0a6c6f63616c686f73740000238400000263" + "000000010100",
@@ -240,7 +239,6 @@
     return "bytes";
   }
 
-  FORMATS.forEach((each) => find("format").append(new Option(each, each)));
   Object.keys(EXAMPLES).forEach((each) => find("example").append(new Option(each, EXAMPLES[each])));
   find("example").addEventListener("change", (event) => { if (event.target.value) { recall(event.target.value); explain(0); event.target.value = ""; } });
   find("kind").addEventListener("change", () => { kindChanged(); explain(0); });

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tagwire.explain.html import component
+from tagwire.records import format_names
 from tagwire_site.playground import explain
 from tagwire_site.rendering import FOLDER
 
@@ -26,8 +27,10 @@ def script_files() -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {"assets/tree.css": style, "assets/tree.js": script}
     for path in sorted((FOLDER / "assets").iterdir()):
         files[f"assets/{path.name}"] = path.read_bytes()
+    options = "".join(f"<option>{each}</option>" for each in ("auto", *format_names()))
     for path in sorted((FOLDER / "pages").iterdir()):
-        files[path.name] = path.read_text(encoding="utf-8").replace("FIRST_EXAMPLE", _first_example())
+        text = path.read_text(encoding="utf-8").replace("FORMAT_OPTIONS", options)
+        files[path.name] = text.replace("FIRST_EXAMPLE", _first_example())
     return files
 
 
