@@ -16,7 +16,6 @@ from tagwire_cli.arguments.logs import (
     lenient_option,
     partitions_of,
     paths_argument,
-    segments_of,
 )
 from tagwire_cli.arguments.options import (
     json_lines_option,
@@ -163,7 +162,7 @@ def command(
             begin = max((offset for offset in starts if offset is not None), default=None)
             for size in dump(each, begin, options, write):
                 progress(size)
-    if found and not any(segment.size for each in found for segment in segments_of(each)):
+    if found and not any(segment.size for each in found for segment in getattr(each, "segments", (each,))):
         say("tagwire: the log is empty", err=True)
     skipped.end()
 

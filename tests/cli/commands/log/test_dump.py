@@ -2,6 +2,7 @@ import base64
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -142,6 +143,11 @@ def test_dump_equals_what_kafka_reads(logs: Path) -> None:
         row["key"], row["value"] = in_hex(row["key"]), in_hex(row["value"])
         row["headers"] = [[key, in_hex(value)] for key, value in row["headers"]]
     assert found == expected
+
+
+def test_a_partition_with_only_a_snapshot_is_empty(logs: Path, tmp_path: Path) -> None:
+    shutil.copytree(logs / "kafka4/__cluster_metadata-0", tmp_path / "t-0", ignore=shutil.ignore_patterns("*.log"))
+    assert tagwire_result("log", "dump", tmp_path).stderr == "tagwire: the log is empty\n"
 
 
 def test_dump_with_messages(logs: Path) -> None:
