@@ -143,6 +143,7 @@ def command(
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
       tagwire log dump alpha-0/00000000000000000000.timeindex
     """
+    from tagwire.log import Segment
     from tagwire_cli.output.log_lines import DumpOptions, dump
 
     registry = find_registry(package) if with_messages else None
@@ -162,7 +163,7 @@ def command(
             begin = max((offset for offset in starts if offset is not None), default=None)
             for size in dump(each, begin, options, write):
                 progress(size)
-    if found and not any(segment.size for each in found for segment in getattr(each, "segments", (each,))):
+    if found and not any(log.size for each in found for log in ([each] if isinstance(each, Segment) else each.segments)):
         say("tagwire: the log is empty", err=True)
     skipped.end()
 
