@@ -163,7 +163,8 @@ def command(
             begin = max((offset for offset in starts if offset is not None), default=None)
             for size in dump(each, begin, options, write):
                 progress(size)
-    if found and not any(log.size for each in found for log in ([each] if isinstance(each, Segment) else each.segments)):
+    segments = [part for each in found for part in ([each] if isinstance(each, Segment) else each.segments)]
+    if found and not any(segment.size for segment in segments):
         say("tagwire: the log is empty", err=True)
     skipped.end()
 
