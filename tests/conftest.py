@@ -55,6 +55,15 @@ def spark(can_start_spark: None, spark_end: None) -> "SparkSession":
     return spark_session.session()
 
 
+@pytest.fixture
+def store() -> Iterator[Any]:
+    """Return a file system that counts its requests. Its URLs begin with `counted://`."""
+    from object_storage import counted  # needs fsspec
+
+    yield counted()
+    counted()
+
+
 @pytest.fixture(scope="session")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of logs written by real brokers, with a subfolder per broker. Tests must not change it."""

@@ -2,14 +2,12 @@ import gzip
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from network_packets import Segment, pcap, sized
-from object_storage import counted
+from network_packets import Segment, jsonl, pcap, sized
 from pyarrow import parquet
 from pyspark.sql.types import StructType
 from small_logs import write_segment
@@ -41,11 +39,6 @@ def read(path: str | Path, *columns: str, **options: str) -> list[dict[str, Any]
     return [row for task in opened.partitions() for batch in opened.read(task) for row in batch.to_pylist()]
 
 
-def lines(path: Path, *rows: Any) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
 @pytest.mark.parametrize(("facts", "text"), [
     ({"timestamp": NANOSECONDS}, "timestamp: 1700000000000000000 milliseconds since 1970 is out of range"),
@@ -60,7 +53,7 @@ def lines(path: Path, *rows: Any) -> Path:
     ({"timestamp": "noon"}, "timestamp: expected"),
 ])  # fmt: skip
 def test_invalid_rows_are_rejected_as_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
-    path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})
+    path = jsonl(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl: line 2 is no") as rejected:
         read(path, mode=mode)
     assert text in str(rejected.value)
@@ -68,7 +61,7 @@ def test_invalid_rows_are_rejected_as_frames(tmp_path: Path, facts: dict[str, An
 
 @pytest.mark.parametrize(("size", "expected"), [(3, (None, None)), (4, (12, 4))])
 def test_the_api_of_a_request_that_is_cut_off(tmp_path: Path, size: int, expected: tuple[int | None, ...]) -> None:
-    path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK[:size].hex()})
+    path = jsonl(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK[:size].hex()})
     [row] = read(path, "apiKey", "apiVersion", "requestSize", mode="PERMISSIVE")
     assert row == {"apiKey": expected[0], "apiVersion": expected[1], "requestSize": size}
 
@@ -93,12 +86,12 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
     requests = [
         {"dir": "req", "hex": ASK.hex(), "conn": text, "run": text, "client_label": text} for text in "\ud800\ud801"
     ]
-    path = lines(folder / "a.jsonl", *requests, {"dir": "resp", "hex": ANSWER.hex(), "conn": "\ud801", "run": "\ud801"})
+    path = jsonl(folder / "a.jsonl", *requests, {"dir": "resp", "hex": ANSWER.hex(), "conn": "\ud801", "run": "\ud801"})
     names = ("line", "run", "connection", "clientLabel", "file", "responseSize")
     found = sorted(tuple(row.values()) for row in read(path, *names))
     file = f"{tmp_path}/caf?/a.jsonl"
     assert found == [(1, "?", "?", "?", file, None), (2, "?", "?", "?", file, len(ANSWER))]
-    lines(path, [])
+    jsonl(path, [])
     with pytest.raises(PipelineError) as rejected:
         read(path)
     assert f"{file}: line 1 is not a captured frame" in str(rejected.value)
@@ -114,7 +107,7 @@ def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
     request_rows = [{"dir": "req", "hex": each.hex()} for each in requests]
     answer_rows = [{"dir": "resp", "hex": each.hex()} for each in answers]
     for number, rows in enumerate(([*request_rows, *answer_rows], [*answer_rows, *request_rows])):
-        found = read(lines(tmp_path / f"{number}.jsonl", *rows), "api", "requestSize", "responseSize")
+        found = read(jsonl(tmp_path / f"{number}.jsonl", *rows), "api", "requestSize", "responseSize")
         assert sorted((row["api"], row["responseSize"]) for row in found if row["requestSize"]) == [
             ("ListGroups", len(answers[1])), ("Produce", None), ("SyncGroup", len(answers[0]))
         ]  # fmt: skip
@@ -131,7 +124,7 @@ def test_requests_that_get_no_response_are_kept() -> None:
 
 def test_valid_times_and_numbers(tmp_path: Path) -> None:
     facts = {"timestamp": 1_700_000_000_000.5, "api_key": "12", "api_version": 4.0}
-    [row] = read(lines(tmp_path / "a.jsonl", {"dir": "resp", "hex": ANSWER.hex(), **facts}), mode="FAILFAST")
+    [row] = read(jsonl(tmp_path / "a.jsonl", {"dir": "resp", "hex": ANSWER.hex(), **facts}), mode="FAILFAST")
     assert (row["apiKey"], row["apiVersion"], row["responseTime"].microsecond) == (12, 4, 500)
 
 
@@ -157,12 +150,6 @@ def test_a_missing_library_has_a_condition(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "cramjam", None)
     with pytest.raises(PipelineError, match=r"^\[MISSING_LIBRARY\] "):
         list(arrow_rows(tmp_path / "t-0"))
-
-
-@pytest.fixture
-def store() -> Iterator[Any]:
-    yield counted()
-    counted()
 
 
 def rows(path: str | Path) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from network_packets import Segment, pcap, sized
+from network_packets import Segment, jsonl, pcap, sized
 from pyarrow import parquet
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -21,11 +21,6 @@ ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(throttle_t
 
 def load(spark: SparkSession, path: Path | str, **options: Any) -> DataFrame:
     return spark.read.format("kafka_rpc").options(**options).load(str(path))
-
-
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def frame(kind: str, data: bytes, **more: Any) -> dict[str, Any]:
@@ -78,14 +73,14 @@ def test_bodies_as_structs(spark: SparkSession) -> None:
 @pytest.mark.parametrize("answer_first", [False, True])
 def test_a_pair(spark: SparkSession, tmp_path: Path, answer_first: bool) -> None:
     rows = [frame("req", ASK, timestamp=1000), frame("resp", ANSWER, timestamp="1970-01-01T00:00:01.250Z")]
-    [row] = load(spark, write(tmp_path / "a.jsonl", *(reversed(rows) if answer_first else rows))).collect()
+    [row] = load(spark, jsonl(tmp_path / "a.jsonl", *(reversed(rows) if answer_first else rows))).collect()
     assert (row.api, row.apiVersion, row.headerVersion, row.correlationId, row.clientId) == ("Heartbeat", 4, 2, 7, "me")
     assert (row.latencyMs, row.requestSize, row.responseSize) == (250.0, len(ASK), len(ANSWER))
     assert json.loads(row.response)["throttleTimeMs"] == 3 and row.responseVersion == 4
 
 
 def test_connections_and_ids_that_are_used_again(spark: SparkSession, tmp_path: Path) -> None:
-    path = write(
+    path = jsonl(
         tmp_path / "a.jsonl",
         frame("req", ASK, conn=1),
         frame("req", ASK, conn=2),
@@ -114,14 +109,14 @@ def test_connections_and_ids_that_are_used_again(spark: SparkSession, tmp_path: 
 def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{"dir": "req", "data": ASK, "conn": 1}, {"dir": "resp", "data": ANSWER, "conn": 1}]
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "frames.parquet")
-    write(tmp_path / "more.jsonl", frame("req", ASK))
+    jsonl(tmp_path / "more.jsonl", frame("req", ASK))
     (tmp_path / "_SUCCESS").touch()
     found = load(spark, tmp_path).select("api", "responseSize").collect()
     assert sorted(map(tuple, found), key=str) == [("Heartbeat", len(ANSWER)), ("Heartbeat", None)]
 
 
 def test_invalid_frame(spark: SparkSession, tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", frame("req", ASK[:-3]), frame("resp", ANSWER, api_key=12, api_version=4))
+    path = jsonl(tmp_path / "a.jsonl", frame("req", ASK[:-3]), frame("resp", ANSWER, api_key=12, api_version=4))
     [row] = load(spark, path).collect()
     assert row.requestError.reason and row.request is None and row.clientId == "me" and row.responseError is None
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*line 1: request of API 12 v4"):
@@ -144,7 +139,7 @@ def test_responses_to_an_unsupported_version_are_decoded_in_version_0(spark: Spa
 
 
 def test_frames_that_end_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    path = write(
+    path = jsonl(
         tmp_path / "a.jsonl", *(frame(kind, ASK[:n], conn=f"{kind}{n}") for kind in ("req", "resp") for n in range(8))
     )
     for row in load(spark, path).collect():

@@ -4,10 +4,12 @@ A packet has an Ethernet header, an IPv4 header, and one TCP segment. The layout
 (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """
 
+import json
 import socket
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 _FLAGS = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16}
 
@@ -23,6 +25,12 @@ class Segment(NamedTuple):
 def sized(*frames: bytes) -> bytes:
     """Return the bytes that a connection carries for these frames: each frame's size, and then the frame itself."""
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def jsonl(path: Path, *rows: Any) -> Path:
+    """Write a capture in tagwire's own format, one line of JSON for each row."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:

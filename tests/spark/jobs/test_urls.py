@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from command import tagwire_result
-from object_storage import CountedFileSystem, counted, s3_server
+from object_storage import CountedFileSystem, s3_server
 from pyspark.sql import SparkSession
 from random_logs import RandomLog
 from streamed_logs import batch
@@ -54,12 +54,6 @@ def reports(found: Any, root: object) -> Any:
 
 def totals(found: Any) -> dict[str, Any]:
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
-
-
-@pytest.fixture
-def store() -> Iterator[Any]:
-    yield counted()
-    counted()
 
 
 @pytest.mark.thorough

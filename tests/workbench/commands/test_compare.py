@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from build_package import build_package
 from command import tagwire_outcome
+from network_packets import jsonl
 
 import tagwire_cli
 import tagwire_messages as kafka
@@ -32,16 +33,11 @@ def topics(*names: str) -> Any:
 FETCH = kafka.FetchRequest(max_wait_ms=500, isolation_level=1)
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
     beat = line(kafka.HeartbeatResponse(error_code=27), 4)
-    a = write(tmp_path / "a", line(topics("x", "y"), 12), line(topics("x"), 11), line(FETCH, 12), beat)
-    b = write(
+    a = jsonl(tmp_path / "a", line(topics("x", "y"), 12), line(topics("x"), 11), line(FETCH, 12), beat)
+    b = jsonl(
         tmp_path / "b",
         line(topics("x", "z"), 12),
         line(FETCH.replace(isolation_level=0, rack_id="r"), 12),
@@ -101,8 +97,8 @@ def test_as_json(files: list[str]) -> None:
 
 
 def test_many_values_are_not_compared(tmp_path: Path) -> None:
-    many = write(tmp_path / "a", line(topics(*map(str, range(17))), 12))
-    few = write(tmp_path / "b", line(topics("x"), 12))
+    many = jsonl(tmp_path / "a", line(topics(*map(str, range(17))), 12))
+    few = jsonl(tmp_path / "b", line(topics("x"), 12))
     assert "topics[].name" not in run(str(many), str(few))[1]
 
 
@@ -128,7 +124,7 @@ def test_secrets(tmp_path: Path, own_modules: None) -> None:
         keys = [[login.login_request.Key(part=password)]]
         data = login.registry.encode_request(login.LoginRequest(password=password, keys=keys, share=nan), 0)
         row = {"dir": "req", "api_key": 4, "api_version": 0, "hex": data.hex()}
-        files.append(str(write(tmp_path / password, row)))
+        files.append(str(jsonl(tmp_path / password, row)))
     words = (*files, "--package", "login")
     assert "'secret'" not in run(*words)[1]
     shown = run(*words, "--show-sensitive")[1]
@@ -153,7 +149,7 @@ def test_a_capture_and_itself() -> None:
 def test_field_missing_from_one_capture_counts_as_its_default(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
     old, new = (
-        str(write(tmp_path / run, *(row for row in rows if row["run"].startswith(run)))) for run in ("kb0.9", "k44")
+        str(jsonl(tmp_path / run, *(row for row in rows if row["run"].startswith(run)))) for run in ("kb0.9", "k44")
     )
     found = json.loads(run(old, new, "--json")[1])
     jsonschema.validate(found, SCHEMA)
