@@ -4,14 +4,16 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
 import tagwire_messages
 from tagwire.errors import MissingExtraError
 from tagwire.testing import assert_wire, messages
+from tagwire.testing.strategies import _primitive
+from tagwire.wire.extensions import with_arguments
 from tagwire_drafts import kip482_rpcs
-from tagwire_messages import HeartbeatRequest
+from tagwire_messages import FetchRequest, HeartbeatRequest
 
 PACKAGES: tuple[Any, ...] = (tagwire_messages, kip482_rpcs)
 ALL = [(package.registry[name], version) for package in PACKAGES for name in package.registry.names()
@@ -38,6 +40,16 @@ def test_strategy_generates_all_edge_cases(version: int, flag: bool, tags: tuple
 
     look()
     assert seen == {*product((0, 1), tags)}
+
+
+def test_strategy_finds_long_strings_and_fields_at_their_default() -> None:
+    byte: Any = with_arguments("bytes[1]", None, "decimal(3,0)")
+    for strategy, is_found in (
+        (messages(HeartbeatRequest, 4), lambda each: len(each.group_id) == 127),
+        (messages(FetchRequest, 15), lambda each: each.replica_state.replica_id == -1),
+        (_primitive(byte), lambda each: each == b"\x80"),
+    ):
+        find(strategy, is_found, settings=settings(database=None, derandomize=True))
 
 
 def test_the_error_without_hypothesis_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
