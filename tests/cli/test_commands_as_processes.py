@@ -42,14 +42,14 @@ def test_the_package_runs_as_the_command() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (code, same.stdout, same.stderr)
 
 
-@pytest.mark.parametrize("words", ["decode LeaveGroupRequest 0", "explain", "log dump -", "lint -", "browse x.pcap"])
+@pytest.mark.parametrize("words", ["decode LeaveGroupRequest 0", "explain", "log dump -", "lint -", "browse x", "lsp"])
 def test_closed_standard_input_has_a_clear_error(words: str, tmp_path: Path) -> None:
-    (tmp_path / "x.pcap").touch()
+    (tmp_path / "x").touch()
     script = f"exec {sys.executable} -m tagwire_cli {words} <&-"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
-    is_browser = words.startswith("browse")
-    expected = "browse needs a terminal;" if is_browser else "tagwire: standard input is closed; give a file\n"
-    assert (result.returncode, result.stdout) == (2 if is_browser else 1, "") and expected in result.stderr
+    others = {"browse x": (2, "browse needs a terminal;"), "lsp": (1, "tagwire: lsp needs standard input and output,")}
+    code, expected = others.get(words, (1, "tagwire: standard input is closed; give a file\n"))
+    assert (result.returncode, result.stdout) == (code, "") and expected in result.stderr
 
 
 def test_json_is_utf8_in_every_locale() -> None:

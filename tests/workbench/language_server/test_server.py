@@ -1,13 +1,11 @@
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import tagwire_result
-from editor_client import PATIENCE, Editor, editor
+from editor_client import Editor, editor
 from shapes import make_shapes
 
 pytest.importorskip("pygls")
@@ -293,12 +291,6 @@ def test_position_encoding_is_negotiated(tmp_path: Path) -> None:
         line = text.splitlines()[problem["range"]["start"]["line"]].encode()
         start, end = (problem["range"][side]["character"] for side in ("start", "end"))
         assert line[start:end] == b'"mapKye"'
-
-
-def test_the_server_ends_with_its_input() -> None:
-    command = [sys.executable, "-m", "tagwire_cli", "lsp"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
-    assert done.stdout == b""
 
 
 def test_invalid_json_does_not_end_the_server(tmp_path: Path) -> None:

@@ -1,6 +1,10 @@
 """`tagwire lsp`: the language server for specs."""
 
+import sys
+
 import click
+
+from tagwire.errors import TagwireError
 
 
 @click.command("lsp")
@@ -16,4 +20,6 @@ def command() -> None:
     """
     from tagwire_workbench.language_server.features import make_server
 
+    if None in (sys.stdin, sys.stdout):
+        raise TagwireError("lsp needs standard input and output, and one of them is closed; let your editor start lsp")
     make_server().start_io()
