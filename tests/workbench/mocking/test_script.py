@@ -161,7 +161,7 @@ def test_files_that_are_not_scripts(tmp_path: Path, text: str | bytes, expected:
         (NULL + "when: {header.client: g}", "header.client: RequestHeader has no field 'client'"),
         (NULL + "when: {group_id: {$peer: x}}", ":4:22: $peer: expected 'host' or 'port', got 'x'"),
         (NULL + "keep: {g: group}", ":4:15: group: HeartbeatRequest has no field 'group'"),
-        (RULE + "{body: {eror: 1}}", ":3:19: HeartbeatResponse has no field 'eror'"),
+        (RULE + "{body: {eror: 1}}", ":3:20: HeartbeatResponse has no field 'eror'; did you mean"),
         (RULE + "{body: {errorCode: much}}", ":3:31: expected int16 (-32768 to 32767), got str 'much'"),
         (RULE + "{body: {errorCode: 40000}}", ":3:31: expected int16 (-32768 to 32767), got int 40000"),
         (RULE + "{body: {x: {$peer: port}}}", ":3:20: HeartbeatResponse has no field 'x'"),
@@ -203,5 +203,5 @@ def test_fields_missing_from_messages(tmp_path: Path, text: str, expected: str) 
 
 
 def test_all_errors_at_once(tmp_path: Path) -> None:
-    text = RULE + "{body: {eror: 1}}\n  - {request: Nothing, reply: null}\noffer: {MetadataRequest: x}"
-    assert [line.split(" ")[0] for line in faults(tmp_path, text)] == [":3:19:", ":4:15:", ":5:26:"]
+    text = RULE + "{body: {eror: 1, x: 2}}\n  - {request: Nothing, reply: null}\noffer: {MetadataRequest: x}"
+    assert [line.split(" ")[0] for line in faults(tmp_path, text)] == [":3:20:", ":3:29:", ":4:15:", ":5:26:"]

@@ -75,19 +75,7 @@ def test_values_that_do_not_fit_are_problems(tmp_path: Path) -> None:
     assert "topics[0].name" in str(peer.problems[0])
 
 
-def test_position_within_a_list(tmp_path: Path) -> None:
-    text = """rules:
-  - request: MetadataRequest
-    reply:
-      - body:
-          topics:
-            - name: a
-            - {name: b, errorCode: no}
-"""
-    assert faults(tmp_path, text)[0].startswith(":7:36: expected int16 ")
-
-
-def test_position_after_elements_that_are_created_later(tmp_path: Path) -> None:
+def test_position_within_a_list_and_after_elements_that_are_created_later(tmp_path: Path) -> None:
     text = """rules:
   - request: MetadataRequest
     keep: {first: "topics[0]"}
@@ -104,10 +92,14 @@ def test_position_after_elements_that_are_created_later(tmp_path: Path) -> None:
           topics:
             - {$kept: first}
             - {name: {$peer: host}, errorCode: maybe}
+          brokers:
+            - nodeId: 1
+            - {nodeId: 2, port: never}
 """
     assert [(line.split(" ")[0], line.split("'")[1]) for line in faults(tmp_path, text)] == [
         (":12:65:", "no"),
         (":16:48:", "maybe"),
+        (":19:33:", "never"),
     ]
 
 

@@ -119,11 +119,8 @@ class _RuleReader:
 
     def answers(self, reply: Any, values: ValueReader) -> "list[_AnswerMaker]":
         steps = (*self.steps, "reply")
-        parts = (
-            [((*steps, index), each) for index, each in enumerate(reply)]
-            if isinstance(reply, list)
-            else [(steps, reply)]
-        )
+        is_list = isinstance(reply, list)
+        parts = [((*steps, index), each) for index, each in enumerate(reply)] if is_list else [(steps, reply)]
         return [_AnswerMaker(each or {}, self.response, self.registry, values, at) for at, each in parts]
 
     def keeping(
@@ -241,11 +238,13 @@ class _AnswerMaker:
         result = {}
         for key, each in value.items():
             inner = self._known(each, rows[key].struct if key in rows else None, (*steps, key))
-            if not isinstance(inner, Later):
+            if cls is not None and key not in (*rows, UNKNOWN_TAGS):
+                try:
+                    partial_from_json(cls, {key: None})
+                except EncodeError as error:
+                    self.tree.add_error((*steps, key), error.reason, of_key=True)
+            elif not isinstance(inner, Later):
                 result[key] = inner
-            elif cls is not None and key not in (*rows, UNKNOWN_TAGS):
-                text = f"{cls.__name__} has no field {key!r}{near(key, rows)}"
-                self.tree.add_error((*steps, key), text, of_key=True)
         return result
 
 
