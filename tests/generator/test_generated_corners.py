@@ -137,7 +137,7 @@ def test_fields_may_be_called_like_what_generated_code_writes(tmp_path: Path) ->
     assert "tuple_" in cls.__slots__ and "items" in cls.__slots__
 
 
-@pytest.mark.parametrize("name", ["Message", "Struct", "UUID", "Any", "Versions", "Serializer"])
+@pytest.mark.parametrize("name", ["Message", "Struct", "UUID", "Any", "Versions", "Serializer", "Errors"])
 def test_messages_may_be_called_like_what_generated_code_imports(tmp_path: Path, name: str) -> None:
     fields = [{"name": each, "type": type, "versions": "0+"} for each, type in (("Encode", "uuid"), ("Class", "int8"))]
     spec = {"type": "data", "name": name, "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
@@ -145,3 +145,5 @@ def test_messages_may_be_called_like_what_generated_code_imports(tmp_path: Path,
     cls = getattr(package, name)
     message = cls(class_=1)
     assert cls.decode(message.encode(0), 0) == message
+    stub = Path(str(package.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert ("errors = registry.errors" in stub) == (name != "Errors"), "the module is called errors then"

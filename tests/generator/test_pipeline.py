@@ -115,20 +115,18 @@ def test_warnings_survive_the_cache(spec_set: SpecSet) -> None:
     assert first.files
 
 
-def test_rules_of_a_folder_are_checked(spec_set: SpecSet) -> None:
-    (spec_set.specs / "PingResponse.json").unlink()
-    assert [problem.rule for problem in generate(spec_set).problems] == ["TW804"]
-
-
-def test_invalid_response_is_not_a_missing_response(spec_set: SpecSet) -> None:
-    edit_spec(spec_set.root, "PingResponse", "int64", "int65")
-    assert {problem.file for problem in generate(spec_set).problems} == {"message_specs/PingResponse.json"}
-
-
-def test_spec_that_is_not_text_is_a_problem(spec_set: SpecSet) -> None:
-    (spec_set.specs / "PingRequest.json").write_bytes(b'{"name": "\xff"}')
-    (problem,) = generate(spec_set).problems
-    assert (problem.rule, problem.file) == ("TW102", "message_specs/PingRequest.json")
+@pytest.mark.parametrize(
+    ("name", "data", "rule"),
+    [
+        ("PingResponse", None, "TW804"),
+        ("PingResponse", b"[]", "TW109"),  # an invalid response is not a missing response
+        ("PingRequest", b'{"name": "\xff"}', "TW102"),
+    ],
+)
+def test_missing_and_invalid_specs_are_problems(spec_set: SpecSet, name: str, data: bytes | None, rule: str) -> None:
+    path = spec_set.specs / f"{name}.json"
+    path.unlink() if data is None else path.write_bytes(data)
+    assert {problem.rule for problem in generate(spec_set).problems} == {rule}
 
 
 @pytest.mark.parametrize(("path", "other"), [("same.py", "same.py"), ("same.py", "Same.py"), ("__init__.py", "x.py")])
@@ -189,16 +187,15 @@ def test_errors_of_templates_are_reported(
 
 
 def test_folders_of_specs_that_are_rejected(spec_set: SpecSet, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(SpecError, match="the specs folder does not exist"):
-        generate(replace(spec_set, specs=tmp_path / "nowhere"))
-    with pytest.raises(SpecError, match="no specs"):
-        generate(replace(spec_set, specs=tmp_path / "empty"))
-    deep = spec_set.specs / "a" / "b"
-    deep.mkdir(parents=True)
-    (deep / "Foo.json").touch()
-    with pytest.raises(SpecError, match="nested too deeply"):
-        generate(spec_set)
+    for folder in ("empty", "linked", "deep/a/b"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "linked/more").symlink_to(spec_set.specs)
+    (tmp_path / "deep/a/b/Foo.json").touch()
+    expected = {"nowhere": "the specs folder does not exist", "empty": "no specs", "deep": "nested too deeply"}
+    expected["linked"] = "more is a link, and tagwire does not follow links to folders of specs; replace it"
+    for name, words in expected.items():
+        with pytest.raises(SpecError, match=words):
+            generate(replace(spec_set, specs=tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["specs", "templates"])

@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import pytest
 from build_package import build_package
-from coded_ways import check_bytes, check_drawn, check_json, rejection
+from coded_ways import check_bytes, check_drawn, check_json, decoded, rejection
 from parcel_specs import PARCEL
 
 import tagwire
@@ -170,6 +171,8 @@ def test_no_alternative_is_rejected_where_the_version_has_some(package: Any) -> 
     assert value.encode(0) == bytes.fromhex("00000001 00000000")
     assert [loss.path for loss in value.losses(1)] == ["content"]
     assert str(value.supported_versions()) == "0"
+    with pytest.raises(tagwire.EncodeError, match="v1: content: this version can represent neither"):
+        parcel(package, flowers=["r"]).for_version(1)
 
 
 def test_bytes_with_two_alternatives_are_rejected_at_the_second(package: Any) -> None:
@@ -247,6 +250,16 @@ def test_versions_without_a_required_field_have_its_default(package: Any) -> Non
     assert package.Parcel.from_json(form, 0) == value == package.Parcel.from_json_text(json.dumps(form), 0)
     assert rejection_of(package, value.replace(depot="d"), 0).path == "depot"
     assert value.replace(sender=package.Person(name="n")).encode(0) == data, "ignorable"
+
+
+@pytest.mark.parametrize("default", [{}, {"default": "AAAAAAAAAAAAAAAAAAAAAQ"}])
+def test_versions_without_a_required_uuid_have_its_default(tmp_path: Path, default: dict[str, str]) -> None:
+    field = {"name": "Id", "type": "uuid", "versions": "1+", "required": True, **default}
+    name = f"required_uuid_{len(default)}"
+    cls = build_package(tmp_path, name, [PARCEL | {"fields": [field], "flexibleVersions": "none"}]).registry["Parcel"]
+    value = cls(id=UUID(int=len(default)))
+    check_bytes(value, 1, value.id.bytes)
+    assert decoded(cls, b"", 0) == [value] * 3 and value.encode(0) == b""
 
 
 def test_json_without_a_required_field_is_rejected(package: Any) -> None:

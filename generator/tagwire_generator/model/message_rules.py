@@ -52,16 +52,14 @@ def _plain_violation(name: str) -> Violation | None:
     """Return a violation of the rules that apply to both names and aliases, or None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
-    if snake_case(name) in _WINDOWS_DEVICES:
-        text = f"{name} is taken: Windows has a device of that name, and can't check out the module; rename the message"
-        return Violation("TW207", "name", text)
-    if name.lower() in RESERVED_NAMES:
-        text = f"{name} is taken: the generated package uses that name already; rename the message"
-        return Violation("TW207", "name", text)
-    if keyword.iskeyword(name) or keyword.iskeyword(snake_case(name)):
-        text = f"{name} is taken: the name of its class or module would be a Python keyword; rename the message"
-        return Violation("TW207", "name", text)
-    return None
+    reasons = {
+        "Windows has a device of that name, and can't check out the module": snake_case(name) in _WINDOWS_DEVICES,
+        "the generated package uses that name already": name.lower() in RESERVED_NAMES,
+        "the name of its class or module would be a Python keyword": keyword.iskeyword(name)
+        or keyword.iskeyword(snake_case(name)),
+    }
+    reason = next((text for text, applies in reasons.items() if applies), None)
+    return Violation("TW207", "name", f"{name} is taken: {reason}; rename the message") if reason else None
 
 
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:

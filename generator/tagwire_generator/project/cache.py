@@ -9,6 +9,7 @@ results are created again.
 import contextlib
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +23,7 @@ from tagwire_generator.project.output import OutputError, write_all
 from tagwire_generator.project.settings import SpecSet
 
 FOLDER: Final = ".tagwire_cache"
-_TOOLS: Final = ("black", "jinja2", "jsonschema")
+_TOOLS: Final = ("black", "jinja2", "jsonschema", "ruff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def environment_key(spec_set: SpecSet) -> str:
         spec_set.package,
         spec_set.formatter,
         json.dumps(asdict(spec_set.options), sort_keys=True),
-        *(_folder_key(folder, "*") for folder in sorted(folders)),
+        *(_folder_key(folder) for folder in sorted(folders)),
         _sources_key(),
     )
 
@@ -111,15 +112,19 @@ def environment_key(spec_set: SpecSet) -> str:
 def _sources_key() -> str:
     packages = (Path(__file__).parents[1], Path(tagwire.versions.__file__).parent)
     return key_of(
-        *map(_tool_version, _TOOLS), *(_folder_key(package, "*.py", "*.json", "*.toml") for package in packages)
+        *map(_tool_version, _TOOLS), *(_folder_key(package, (".py", ".json", ".toml")) for package in packages)
     )
 
 
-def _folder_key(folder: Path, *patterns: str) -> str:
-    paths = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
-    parts: list[str | bytes] = []
-    for path in sorted(paths):
-        parts += (path.relative_to(folder).as_posix(), path.read_bytes())
+def _folder_key(folder: Path, suffixes: tuple[str, ...] = ("",)) -> str:
+    """Return a hash of the files with these suffixes. Links to folders are followed, because Jinja follows them."""
+    parts, seen = list[str | bytes](), set[str]()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [] if (real := os.path.realpath(parent)) in seen else sorted(folders)
+        seen.add(real)
+        for path in (Path(parent, name) for name in sorted(names) if name.endswith(suffixes)):
+            if path.is_file():
+                parts += (path.relative_to(folder).as_posix(), path.read_bytes())
     return key_of(*parts)
 
 

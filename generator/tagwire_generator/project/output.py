@@ -334,9 +334,7 @@ def _generated_files(directory: Path) -> Iterator[tuple[Path, str]]:
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
             path = Path(folder, name)
-            if _may_be_in_use(path):
-                continue
-            text = _read(path)
+            text = None if _may_be_in_use(path) else _read(path)
             if text is not None and is_generated(text):
                 yield path, text
 

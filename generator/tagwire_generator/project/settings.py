@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -124,11 +124,7 @@ class LintSettings:
     def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":
         """Apply command-line options. `select` replaces both lists of rules, and `ignore` adds rules to ignore."""
         chosen = tuple(select)
-        return LintSettings(
-            select=chosen or self.select,
-            ignore=(*(() if chosen else self.ignore), *ignore),
-            severity=self.severity,
-        )
+        return replace(self, select=chosen or self.select, ignore=(*(() if chosen else self.ignore), *ignore))
 
     def enables(self, rule: str, *, is_default: bool) -> bool:
         """Return whether a rule is enabled. If the settings select no rules, `is_default` decides."""

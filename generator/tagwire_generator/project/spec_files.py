@@ -65,8 +65,8 @@ def read_specs(folder: Path, name: Callable[[Path], str] = str) -> list[SpecData
 def find_specs(folder: Path) -> list[SpecFile]:
     """Return the specs of a folder, sorted. Hidden files are ignored.
 
-    Raises SpecError if the folder can't be read, has no specs, has specs in nested subfolders, or has names that would
-    not be safe in generated code.
+    Raises SpecError if the folder can't be read, has no specs, has specs in nested subfolders, has links to folders, or
+    has names that would not be safe in generated code.
     """
     if not is_folder(folder):
         problem = "this is not a folder of specs" if folder.exists() else "the specs folder does not exist"
@@ -75,6 +75,10 @@ def find_specs(folder: Path) -> list[SpecFile]:
     for parent, folders, names in os.walk(folder, onerror=_reject):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         components = Path(parent).relative_to(folder).parts
+        for path in (Path(parent, name) for name in folders):
+            if path.is_symlink() and any(path.glob("*.json")):
+                reason = "tagwire does not follow links to folders of specs; replace it with the folder itself"
+                raise SpecError(f"{path} is a link, and {reason}", file=str(path))
         for name in names:
             if name.endswith(".json") and not name.startswith("."):
                 path, component = Path(parent, name), _component(components[:1], parent)

@@ -330,9 +330,8 @@ class DataViews:
         """
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
-            if not field.required:
-                return [f"factory={field.struct}"]
-            return [f"absent={self.imports.use('tagwire.message', 'DEFAULT_STRUCT')}"]
+            required = [f"absent={self.imports.use('tagwire.message', 'DEFAULT_STRUCT')}"] if field.required else []
+            return required or [f"factory={field.struct}"]
         if isinstance(field.default, UUID):
             arguments, number = [f"{key}={self.imports.use('tagwire.wire', 'DEFAULT_UUID')}"], field.default.int
             return arguments + ([f"number={number if number < 10 else f'0x{number:032x}'}"] if number else [])

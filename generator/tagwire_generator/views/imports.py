@@ -32,5 +32,5 @@ class ModuleImports:
         lines: tuple[list[str], list[str]] = ([], [])
         for module in sorted(self._names):
             own = module.startswith("tagwire")
-            lines[own].append(f"from {module} import {', '.join(sorted(self._names[module], key=str.lower))}")
+            lines[own].append(f"from {module} import {', '.join(sorted(sorted(self._names[module]), key=str.lower))}")
         return [group for group in lines if group]

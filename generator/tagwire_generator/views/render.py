@@ -2,7 +2,7 @@
 
 With `StrictUndefined`, a template that uses an unknown name fails instead of printing nothing. By default, the
 installed version of black formats Python code. The package records this version, because versions may break lines
-differently. A spec set may use ruff instead, which produces the same text in a tenth of the time.
+differently. A spec set may use ruff instead, which produces nearly the same text in a tenth of the time.
 
 A template folder's `targets.toml` lists files to generate in addition to, or instead of, Python modules:
 
@@ -106,11 +106,8 @@ def read_targets(templates: Path) -> Targets:
     rows = document.pop("targets", [])
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):
-        raise settings_error(
-            file,
-            "expected only the key `python` (true or false), and [[targets]] tables with the keys `template`, `each` "
-            "and `file`",
-        )
+        tables = "[[targets]] tables with the keys `template`, `each` and `file`"
+        raise settings_error(file, f"expected only the key `python` (true or false), and {tables}")
     return Targets(tuple(_target(file, number, row) for number, row in enumerate(rows, 1)), python)
 
 

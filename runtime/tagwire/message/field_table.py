@@ -161,7 +161,7 @@ def declared_row(owner: type[Struct], name: str, wire: tuple[str, str, str], wor
         more["default"], more["struct"] = DEFAULT_STRUCT, more.pop("factory")
     elif "default" not in words:
         more["default"], more["required"] = more.pop("absent", ()), True
-    elif words["default"] is DEFAULT_UUID:
+    if more["default"] is DEFAULT_UUID:
         more["default"] = default_uuid(more.pop("number", 0))
     element = type.replace("[]", "")
     if element[0].isupper() and "struct" not in more:  # a capitalized type is a struct

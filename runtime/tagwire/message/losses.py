@@ -15,6 +15,7 @@ from tagwire.interpreter.value_walk import differs, present_alternatives
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout, StructLayout, TaggedSection, Type, fresh
 from tagwire.lazy import FrozenData
+from tagwire.message.declarations import attributes_of
 from tagwire.message.field_table import layout_of
 from tagwire.text_format import shown
 from tagwire.versions import NONE, Versions
@@ -119,7 +120,8 @@ def _without(value: Any, steps: list[str]) -> Any:
         return (*value[:index], changed, *value[index + 1 :])
     if rest and getattr(value, step) is not None:
         return value.replace(**{step: _without(getattr(value, step), rest)})
-    return value.replace(**{step: getattr(fresh(type(value)), step)})
+    is_field = step in attributes_of(type(value))  # otherwise, it is a union
+    return value.replace(**{step: getattr(fresh(type(value)), step)}) if is_field else value
 
 
 class _Losses(LayoutWriter):

@@ -108,8 +108,14 @@ def test_environment_key_covers_everything_that_determines_the_output(
     others.add(environment_key(spec_set))
     (spec_set.templates / "a.jinja").rename(spec_set.templates / "b.jinja")
     others.add(environment_key(spec_set))
-    monkeypatch.setattr(cache, "version", lambda name: "26.10.2" if name == "black" else "1")
-    cache._sources_key.cache_clear()
+    for name in ("folder", "loop"):  # Jinja follows links to folders
+        (spec_set.templates / name).symlink_to(spec_set.specs if name == "folder" else ".")
+        others.add(environment_key(spec_set))
+    (spec_set.specs / "a.jinja").write_text("a")
     others.add(environment_key(spec_set))
+    for tool in ("black", "ruff"):
+        monkeypatch.setattr(cache, "version", lambda name, tool=tool: "26.10.2" if name == tool else "1")
+        cache._sources_key.cache_clear()
+        others.add(environment_key(spec_set))
     cache._sources_key.cache_clear()
-    assert len(others) == 6
+    assert len(others) == 10

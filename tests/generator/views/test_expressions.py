@@ -6,6 +6,7 @@ from build_package import build_package
 
 from tagwire.message.engines import python_serializer
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.views.imports import ModuleImports
 
 
 def generated(folder: Path, *fields: dict[str, Any]) -> tuple[Any, Any]:
@@ -14,6 +15,12 @@ def generated(folder: Path, *fields: dict[str, Any]) -> tuple[Any, Any]:
     spec = {"type": "data", "name": "Written", "validVersions": "0", "flexibleVersions": "0+", "fields": named}
     cls = build_package(folder, "written_messages", [spec], SpecOptions(dialect="tagwire")).Written
     return cls, python_serializer(cls, 0)
+
+
+def test_imports_that_differ_only_in_case_have_one_order() -> None:
+    imports, names = ModuleImports(), [f"{letter}{number}" for number in range(1, 9) for letter in "Xx"]
+    assert {imports.use("m", name) for name in names} == set(names)
+    assert imports.groups == [[f"from m import {', '.join(names)}"]]
 
 
 def test_each_default_has_its_own_constant_but_equal_ones_share_it(tmp_path: Path, own_modules: None) -> None:
