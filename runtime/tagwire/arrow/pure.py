@@ -51,7 +51,7 @@ def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
     """Return an "arrow_array_stream" capsule. Each read from the stream returns the next struct array in `arrays`."""
     pa = _pyarrow()
     schema = pa.schema(_type(root))
-    batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)
+    batches = (pa.RecordBatch.from_struct_array(array) for array in arrays)
     return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__()
 
 
