@@ -4,6 +4,7 @@ If a key violates a rule, the violation is reported, and the key's object is bui
 rest of the file is checked. Violations that depend on such a key (`Part.broken_keys`) are not reported.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
 """All versions. Used in place of a missing or invalid version range, and never shown in error messages."""
-
+STAND_IN_NAME: Final = "Unreadable{}At{}"
+"""The pattern of names that replace missing and invalid names. Error messages show `'?'` instead of these names."""
+_STAND_INS: Final = re.compile(STAND_IN_NAME.format(r"\d+", r"\d+"))
 
 T = TypeVar("T", FieldSpec, ImportSpec)
 
@@ -87,7 +90,7 @@ class Reading:
 
     def report(self, rule: str, node: JsonNode, message: str, *, because: str = "") -> None:
         """Report a problem at a node. If errors in another file cause the problem, `because` is that file's name."""
-        problem = self._source.problem(rule, node.line, node.column, message)
+        problem = self._source.problem(rule, node.line, node.column, _STAND_INS.sub("'?'", message))
         self.problems.append(replace(problem, because=because) if because else problem)
 
     def is_rejected(self, node: JsonNode) -> bool:

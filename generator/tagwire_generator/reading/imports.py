@@ -20,7 +20,7 @@ from tagwire_generator.problems import Violation, named
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_shared, spec_data
-from tagwire_generator.reading.context import Part, Reading
+from tagwire_generator.reading.context import STAND_IN_NAME, Part, Reading
 from tagwire_generator.reading.keys import by_version, items, keys_of, whole_number
 from tagwire_generator.reading.register import Registers
 from tagwire_generator.syntax.parse import Object, parse
@@ -204,7 +204,7 @@ IMPORT_KEYS: Final = keys_of(
 
 
 def _import_of(values: Mapping[str, Any]) -> ImportSpec:
-    known: dict[str, Any] = {"name": "Unreadable", **values}
+    known: dict[str, Any] = {"name": STAND_IN_NAME.format(0, 0), **values}
     return ImportSpec(**{IMPORT_KEYS[key][0]: value for key, value in known.items()})
 
 

@@ -20,7 +20,7 @@ from tagwire_generator.model.record_format_spec import Claim, FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.problems import CheckedText, InvalidSpec, Problem, Violation, spec_error
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
+from tagwire_generator.reading.context import EVERYWHERE, STAND_IN_NAME, Part, Reading
 from tagwire_generator.reading.imports import NO_SHARED_STRUCTS, ImportedStruct, SharedStructs, read_imports
 from tagwire_generator.reading.keys import (
     BadValue,
@@ -124,10 +124,9 @@ def read_data(data: bytes, *, file: str = "<spec>", **known: Unpack[_Known]) -> 
         before = data[: error.start].decode("utf-8")
         source = CheckedText(file, data.decode("utf-8", "replace"))
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        message = (
-            f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
-        )
-        return ReadResult(None, (source.problem("TW102", line, column, message),))
+        byte = f"byte {error.start} of the file, 0x{data[error.start]:02x},"
+        problem = source.problem("TW102", line, column, f"{byte} is not valid UTF-8; save the file as UTF-8")
+        return ReadResult(None, (problem,))
     return read_spec(text, file=file, **known)
 
 
@@ -186,7 +185,7 @@ FORMAT_KEYS: Final[Mapping[str, Convert]] = {
 """Converters for the keys that only record formats have. Record formats also have the keys name, type and about."""
 
 _STAND_INS: Final[dict[str, Any]] = {
-    "name": "Unreadable",
+    "name": STAND_IN_NAME.format(0, 0),
     "type": "data",
     "validVersions": Versions(0, HIGHEST - 1),
 }

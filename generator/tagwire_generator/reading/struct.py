@@ -15,7 +15,7 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.record_format_spec import BitsSpec, FramingSpec, When
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.problems import InvalidSpec, quoted
-from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
+from tagwire_generator.reading.context import EVERYWHERE, STAND_IN_NAME, Part, Reading
 from tagwire_generator.reading.keys import (
     BadValue,
     Convert,
@@ -108,7 +108,7 @@ def _read_field(reading: Reading, node: Object, default_versions: Versions | Non
     values = {key: value for key, value in read.items() if value is not None}
     _resolve_enum(reading, part, values)
     _parse_default(reading, part, values)
-    stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
+    stand_ins = {"name": STAND_IN_NAME.format(node.line, node.column), "type": _STAND_IN, "versions": EVERYWHERE}
     kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
     part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
     if "union" in part.broken_keys:
@@ -248,7 +248,7 @@ class StructReader:
         part.deprecated = reading.value(part, "deprecated", text)
         if name is None:
             reading.broken_message_keys.add("structs")
-            name = _stand_in_name(node)
+            name = STAND_IN_NAME.format(node.line, node.column)
         self.structs.append(self._read(node, part, name, versions or EVERYWHERE, is_common=True))
         if versions is None:
             part.broken_keys.add("versions")
@@ -291,7 +291,7 @@ class StructReader:
         filled = [key for key in (*declaring, "reservedTags") if items(node.get(key))]
         if "type" in field.broken_keys:
             reading.broken_message_keys |= {"uses", "structs"} if declaring else {"uses"}
-            struct = _stand_in_name(node)
+            struct = STAND_IN_NAME.format(node.line, node.column)
         if struct is None:
             for key in filled[:1]:
                 message = f"field {field.spec.name} is {field.spec.type}, which has no {key}; remove the key"
@@ -344,7 +344,9 @@ class StructReader:
                 for violation in invalid.violations:
                     if violation.field is None:
                         self._reading.report_violation(violation, part)
-                        name = _stand_in_name(part.node) if violation.key == "name" else name
+                        name = (
+                            STAND_IN_NAME.format(part.node.line, part.node.column) if violation.key == "name" else name
+                        )
                         reserved_tags = () if violation.key == "reservedTags" else reserved_tags
                         part.broken_keys.add(violation.key)
                     else:
@@ -357,7 +359,3 @@ class StructReader:
         """Note that a field could not be read. Rules that need all fields will be skipped."""
         part.broken_keys.add("members")
         self._reading.broken_message_keys.add("members")
-
-
-def _stand_in_name(node: JsonNode) -> str:
-    return f"Unreadable{node.line}At{node.column}"

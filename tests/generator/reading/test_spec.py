@@ -86,6 +86,14 @@ def test_a_whole_message() -> None:
     assert (host.flexible_versions, host.about) == (Versions.parse("3+"), "The host.")
 
 
+def test_problems_never_show_the_names_that_replace_invalid_names() -> None:
+    twice = f'{named("B", "int8")}, {named("B", "int8")}'
+    fields = (named("A", "S T", f'"versions": "0+", "fields": [{twice}]'), '{"type": "int8", "versions": "9+"}')
+    found = {each.message for each in read_spec(spec(*fields, head=HEAD.replace("Sample", "x y"))).problems}
+    assert {"struct '?' has a field B in versions 0+ already; rename one of them"} < found
+    assert "field '?' exists in versions 9+, but '?' only in 0-3; it is never written" in found
+
+
 def test_a_request() -> None:
     head = HEAD.replace("data", "request")
     message = read(f'{{{head}, "listeners": ["broker", "controller"], "latestVersionUnstable": true}}')
