@@ -36,8 +36,8 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
     return process.wait(), seen.decode().replace("\r\n", "\n")
 
 
-def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal. Send `keys` when `seen` appears. Return exit code and output."""
+def at_terminal(*words: str, seen: str, keys: bytes, ending: int = 0, **environment: str) -> tuple[int, str]:
+    """Run a command on a terminal. When `seen` appears, send `keys` and a signal. Return exit code and output."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     env = _environment(**environment)
@@ -47,6 +47,7 @@ def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tupl
     while seen.encode() not in shown and (more := _some(master)):
         shown += more
     os.write(master, keys)
+    process.send_signal(ending)
     shown += _read_to_end(master)
     os.close(master)
     return process.wait(), shown.decode(errors="replace")

@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,13 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 SAMPLE_LOG = Path(__file__).parents[2] / "data" / "sample_log"
 
 
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
-def test_it_runs_in_a_terminal(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("keys", "ending", "color"), [(b"q", 0, ""), (b"q", 0, "1"), (b"", signal.SIGTERM, ""), (b"", signal.SIGHUP, "")]
+)
+def test_it_leaves_the_terminal_clean(keys: bytes, ending: int, color: str) -> None:
     words = ("browse", str(CAPTURES), "--where", "api=CreateTopics")
-    status, shown = at_terminal(*words, seen="filter api=CreateTopics", keys=b"q", **environment)
-    assert status == 0
+    status, shown = at_terminal(*words, seen="filter api=CreateTopics", keys=keys, ending=ending, NO_COLOR=color)
+    assert status == (128 + ending if ending else 0)
     assert "captures.jsonl.gz  " in shown
     assert "\x1b[?1049l" in shown  # the escape sequence that leaves the alternate screen
 

@@ -1,6 +1,10 @@
 """The browser: a list of entries at the top, and below it the fields and the bytes of the selected entry."""
 
+import asyncio
+import signal
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from shlex import quote
 from typing import ClassVar, Final
 
@@ -134,6 +138,9 @@ class Browser(App[None]):
     def on_mount(self) -> None:
         # If the terminal has no colors, the style sheet marks the cursor with text attributes such as bold.
         self.set_class(self.no_color, "colorless")
+        with suppress(AttributeError, RuntimeError):  # raised on Windows
+            for each in (signal.SIGTERM, signal.SIGHUP):  # leave the alternate screen, as for `q`
+                asyncio.get_running_loop().add_signal_handler(each, partial(self.exit, return_code=128 + each))
         self.entries.focus()
         self.reader.start()
         self._timer = self.set_interval(_TICK, self.take_over)

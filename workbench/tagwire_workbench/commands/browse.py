@@ -81,3 +81,4 @@ def command(
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--where") from None
     browser.run()
+    sys.exit(browser.return_code)
