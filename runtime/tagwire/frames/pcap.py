@@ -63,7 +63,7 @@ _LARGEST: Final = 1 << 24
 """The maximum size of a packet or block, as in Wireshark. Only damaged captures have larger ones."""
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
-"""The maximum numbers of segments and bytes that wait for a missing segment."""
+"""The maximum numbers of segments and bytes that wait for a missing segment. Reordered bytes are no further apart."""
 
 
 class CaptureError(TagwireError):
@@ -243,10 +243,9 @@ class _Direction:
 
     def segment(self, sequence: int, data: bytes, time: float) -> Iterator[NetworkFrame]:
         """Add a segment. Yield the frames that it completes, and the gaps before them."""
-        if not data:
-            return
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
-        if abs(ahead) > _WINDOW:
+        is_before = (self._next or 0) + ahead < (self.start or 0) - _WAITING_BYTES
+        if is_before or abs(ahead) > _WINDOW:
             yield from self.restart(None)
             if self._is_request:
                 yield NetworkFrame(self._connection, True, b"", time, is_close=True)
@@ -356,4 +355,5 @@ def _frames_of(
             connection = connections[name] = _connection(name, registry, sequence)
         else:
             yield from connection[False].restart(sequence)
-    yield from connection[is_request].segment(sequence, segment.data, segment.time)
+    if segment.data:
+        yield from connection[is_request].segment(sequence, segment.data, segment.time)

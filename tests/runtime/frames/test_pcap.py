@@ -120,8 +120,9 @@ def test_reused_port_starts_a_new_connection() -> None:
 
 @pytest.mark.parametrize("segments", [
     [SYN, Segment(START, request(1)), Segment(START - (1 << 31) + 5, request(2))],
+    [SYN, Segment(START, request(1)), Segment(START - (1 << 25), request(2))],
     [Segment(START - 1, request(1), flags="S"), Segment(START + SIZE, request(2))],
-], ids=["a reused port without a SYN packet", "a first packet with data"])  # fmt: skip
+], ids=["a reused port without a SYN packet", "lower numbers", "a first packet with data"])  # fmt: skip
 def test_unusual_first_packets(segments: list[Segment]) -> None:
     frames, gaps = read(segments)
     assert numbers(frames) == [1, 2] and not gaps
