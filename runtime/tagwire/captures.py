@@ -29,10 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
-from tagwire.errors import TagwireError
-from tagwire.frames.pairing import Pairing
+from tagwire.frames.pairing import SASL_TOKEN, Pairing, SaslTokens
 from tagwire.frames.pcap import MAGIC, CaptureError, NetworkFrame, network_frames
-from tagwire.sensitive import hides
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
@@ -64,13 +62,12 @@ LONGEST_LINE: Final = 1 << 28
 A frame has at most 100 MiB, and is written with two hex digits for each byte.
 """
 UNKNOWN_API: Final = "the request of this response was not captured, so its API is unknown"
-_BEFORE_TOKENS: Final = ("SaslHandshakeRequest", 0)
-"""The message and version after which client and broker exchange SASL tokens in frames without headers."""
-_TOKEN: Final = "a frame without a header after SaslHandshakeRequest v0: a SASL token, which may contain a password"
 
 _GZIP: Final = b"\x1f\x8b"
 _INVALID_GZIP: Final = (EOFError, OSError, zlib.error)
 _FIRST_LINE: Final = 1 << 24
+_MOST_VALUES: Final = 1 << 16
+"""The maximum number of JSON values in a line. Without it, they could take 30 times as much memory as the line."""
 _MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 
 
@@ -201,28 +198,15 @@ def paired(frames: Iterable[CapturedFrame], registry: Registry, *, closes: bool 
     are left out of the result. A response that already has an API key keeps it. SASL tokens without headers become
     gaps, unless sensitive values are shown.
     """
-    name, version = _BEFORE_TOKENS
-    before_tokens = (registry[name].API_KEY, version) if name in registry and hides() else None
-    logging_in: set[str] = set()
+    tokens = SaslTokens(registry)
     for frame in _paired(frames, registry):
+        where, is_paired = frame.connection, frame.api is not None
         if frame.is_close:
-            logging_in.discard(frame.connection)
-        if frame.connection in logging_in and not frame.gap:
-            if frame.is_request and _is_readable(frame):
-                logging_in.remove(frame.connection)
-            elif frame.is_request or frame.api is None:
-                frame.gap, frame.api = _TOKEN, None
-        if frame.is_request and frame.api == before_tokens:
-            logging_in.add(frame.connection)
+            tokens.close(where)
+        elif not frame.gap and tokens.has(where, frame.data, is_request=frame.is_request, is_paired=is_paired):
+            frame.gap, frame.api = SASL_TOKEN, None
         if closes or not frame.is_close:
             yield frame
-
-
-def _is_readable(frame: CapturedFrame) -> bool:
-    try:
-        return bool(frame.decode())
-    except TagwireError:
-        return False
 
 
 def _paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
@@ -307,10 +291,7 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture in the order in which they were completed.
-
-    Raises CaptureError if the capture is unreadable.
-    """
+    """Read the frames of a network capture as they are completed. Raises CaptureError if it is unreadable."""
     return _numbered(_network_frame(each) for each in network_frames(stream, port, registry))
 
 
@@ -363,6 +344,8 @@ def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
     """Parse a line of JSON as a frame. Raises CaptureError, with file and line, if it is invalid."""
+    if sum(map(line.count, b",[{")) > _MOST_VALUES:
+        raise CaptureError(f"{name}: line {number} is not a captured frame: it has more than {_MOST_VALUES} values")
     try:
         row = _DECODER.decode(line.decode("utf-8-sig", "surrogatepass"))
     except (ValueError, RecursionError):

@@ -75,6 +75,7 @@ def test_a_new_connection_with_the_name_of_a_closed_one(tmp_path: Path) -> None:
     (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
     (gzip.compress(b"", mtime=0)[:5], "a.jsonl can't be read after line 0"),
     (b"[" * 9000, "line 1 is not a captured frame: it is not valid JSON"),
+    (b"[," * 4501, "line 1 is not a captured frame: it has more than 9000 values"),
     (row("req", REQUEST, timestamp=LATEST + 2), f"timestamp: {LATEST + 2} milliseconds since 1970 is out of range"),
     (None, "a.jsonl can't be read: No such file or directory"),
     (gzip.compress(b"\n" + b"0" * 2**20), "line 2 is not a captured frame: it has 9999 bytes or more"),
@@ -83,6 +84,7 @@ def test_files_that_are_not_captures(
     tmp_path: Path, data: bytes | None, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(captures, "LONGEST_LINE", 9999)
+    monkeypatch.setattr(captures, "_MOST_VALUES", 9000)
     path = tmp_path / "a.jsonl"
     if data is not None:
         path.write_bytes(data)

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.explain.nodes import Node
-from tagwire.explain.text import BYTES_A_LINE, Row, annotated_lines, column_widths
+from tagwire.explain.text import BYTES_A_LINE, Row, annotated_lines, column_widths, rows_of
 from tagwire.explain.trace import Trace
 from tagwire.guessing import Candidate, Guess
 from tagwire.text_format import printable
@@ -136,7 +136,7 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
     If the guess is unclear, the lines list the likeliest kinds of input instead. If a command can name the bytes, each
-    kind has one, with `options` and either `file` or the bytes as hex.
+    kind has one, with `options` and either `file` or, if they can't be secret, the bytes as hex.
     """
     if one.input:
         yield one.input
@@ -153,7 +153,9 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
         if rivals:
             yield f"next best: {_description(rivals[0])}, much less likely"
         return
-    source = one.data.hex() if len(one.data) <= _MOST_HEX and (one.is_part or not file) else file
+    rows = (row for each in one.guess.candidates for trace in each.traces for row in rows_of(trace))
+    is_short = len(one.data) <= _MOST_HEX and (one.is_part or not file)
+    source = one.data.hex() if is_short and not any(row.is_hidden and any(row.data) for row in rows) else file
     is_known = source != file or not one.is_part
     yield from _readings(one.guess, " ".join(filter(None, (options, source))) if is_known else None)
 

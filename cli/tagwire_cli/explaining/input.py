@@ -13,6 +13,7 @@ import click
 
 from tagwire.captures import CapturedFrame, capture_kind
 from tagwire.errors import DecodeError
+from tagwire.frames.pairing import SASL_TOKEN, SaslTokens
 from tagwire.frames.pcap import tcp_segment
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
@@ -159,7 +160,7 @@ class InputFrame(NamedTuple):
     api: tuple[int, int] | None = None
     """For a response, the API key and version of its request."""
     error: str = ""
-    """The error if there is a gap in the capture instead of a frame."""
+    """The error if there is a gap in the capture, or a SASL token, instead of a frame."""
 
 
 def is_stream(data: bytes) -> bool:
@@ -175,13 +176,14 @@ def is_stream(data: bytes) -> bool:
         return False
 
 
-def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream. Raises DecodeError at a frame that has an invalid size or is truncated."""
+def stream_frames(data: bytes, tokens: SaslTokens | None) -> Iterator[InputFrame]:
+    """Yield the frames of a stream, with an error for each SASL token. Raises DecodeError for an invalid frame size."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
     for number, frame in enumerate(splitter, 1):
-        yield InputFrame(number, f"frame {number} at byte {offset}", frame)
+        error = SASL_TOKEN if tokens is not None and tokens.has(None, frame, is_request=True) else ""
+        yield InputFrame(number, f"frame {number} at byte {offset}", frame, error=error)
         offset = splitter.offset
     splitter.close()
 

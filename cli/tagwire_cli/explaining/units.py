@@ -13,6 +13,7 @@ from tagwire.captures import UNKNOWN_API, CapturedFrame, CaptureError, capture_k
 from tagwire.errors import DecodeError, MissingExtraError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.frames.known_packages import KAFKA_MESSAGES
+from tagwire.frames.pairing import SaslTokens
 from tagwire.frames.registry import Registry
 from tagwire.guessing import guess
 from tagwire.limits import Limits
@@ -89,7 +90,8 @@ def explain_units(
         return True, _each(selected_frames(frames, given.only), partial(_captured, settings))
     data = bytes_of(data, given.encoding)
     if explainer is not None and (given.has_sizes or (settings.kind == "guess" and is_stream(data))):
-        return True, _each(selected_frames(stream_frames(data), given.only), explainer)
+        tokens = SaslTokens(settings.registry) if settings.kind in ("request", "guess") else None
+        return True, _each(selected_frames(stream_frames(data, tokens), given.only), explainer)
     if settings.where is not None:
         raise click.UsageError("--where needs --capture.")
     if given.only is not None:
@@ -142,18 +144,16 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
     """Yield an explanation of each frame, or its error."""
-    while True:
-        try:
-            frame = next(frames, None)
-        except (DecodeError, CaptureError) as error:  # after this error, the next frame can't be found
-            yield Explained("", (), error=str(error))
-            return
-        if frame is None:
-            return
-        yield _with_errors(explainer, frame)
+    try:
+        for frame in frames:
+            yield _with_errors(explainer, frame)
+    except (DecodeError, CaptureError) as error:  # after this error, the next frame can't be found
+        yield Explained("", (), error=str(error))
 
 
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
+    if frame.error:
+        return Explained(frame.title, (), error=frame.error)
     try:
         return explainer(frame)
     except TagwireError as error:  # raised, for example, if the package doesn't have the API
@@ -227,8 +227,6 @@ def _guessed(settings: ExplainSettings, frame: InputFrame) -> Explained:
 
 
 def _captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
-    if frame.error:
-        return Explained(frame.title, (), error=frame.error)
     if frame.is_request:
         return _as_request(settings, frame)
     if frame.api:

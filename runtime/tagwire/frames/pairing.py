@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from tagwire.errors import TagwireError
 from tagwire.frames.frame_headers import begins_with
 from tagwire.frames.negotiation import check_registry
+from tagwire.sensitive import hides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 SILENT: Final = (("ProduceRequest", "acks", 0),)
 """Requests that a broker doesn't answer if a field has a certain value, as (message, field, value)."""
+
+_START: Final = 8
+SASL_TOKEN: Final = "a frame without a header after SaslHandshakeRequest v0: a SASL token, which may contain a password"
 
 T = TypeVar("T")
 _Connection = tuple["Hashable", int]
@@ -130,6 +134,35 @@ class Pairing(Generic[T]):
         if not self.has_ids:
             self._unordered.add(key[0])
         return forgotten
+
+
+class SaslTokens:
+    """Finds SASL tokens, the frames after SaslHandshakeRequest v0, unless sensitive values are shown."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._handshake = registry["SaslHandshakeRequest"] if "SaslHandshakeRequest" in registry and hides() else None
+        self._connections: set[Hashable] = set()
+
+    def close(self, connection: Hashable) -> None:
+        self._connections.discard(connection)
+
+    def has(self, connection: Hashable, frame: bytes, *, is_request: bool, is_paired: bool = False) -> bool:
+        """Return whether a frame, or its first eight bytes, is a token. Responses to known requests are `is_paired`."""
+        is_login = connection in self._connections
+        if self._handshake is None or not is_request:
+            return is_login and not is_paired
+        try:
+            message, version = self._registry.request_class(frame)
+            if is_login and len(frame) > _START:
+                self._registry.decode_request(frame)
+        except TagwireError:
+            return is_login
+        if is_login and version not in message.VERSIONS:
+            return True
+        # The next readable request ends the login, unless it begins another one.
+        (self._connections.add if (message, version) == (self._handshake, 0) else self.close)(connection)
+        return False
 
 
 def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSelection, object]]]:

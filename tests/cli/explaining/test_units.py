@@ -75,11 +75,6 @@ def test_size_prefixes_are_detected() -> None:
     assert f"# frame 2 at byte {len(REQUEST) + 4}\n# response MetadataResponse" in result.stdout
 
 
-def test_a_stream_of_requests() -> None:
-    result = run("--frames", "--request", "--hex", stdin=sized(REQUEST, REQUEST).hex(), code=0)
-    assert result.stdout.count("# HeartbeatRequest v4: ") == 2
-
-
 def test_a_stream_of_responses() -> None:
     result = run("--frames", "--response", "Metadata", "12", "--json", stdin=sized(RESPONSE, RESPONSE[:-1]), code=1)
     seen = json.loads(result.stdout)
@@ -87,8 +82,19 @@ def test_a_stream_of_responses() -> None:
     assert result.stderr.startswith(f"tagwire: {seen[1]['title']}: MetadataResponse v12")
 
 
+@pytest.mark.parametrize("words", [("--frames", "--request"), ("--frames", "--guess"), ()])
+def test_secrets_in_streams_are_hidden(words: tuple[str, ...]) -> None:
+    handshake = registry.encode_request(messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=1)
+    renewal = registry.encode_request(messages.RenewDelegationTokenRequest(hmac=b"hunter2"), 1, correlation_id=2)[:-1]
+    stream = sized(handshake, b"\0alice\0hunter2", REQUEST, renewal)
+    hidden, shown = (run(*words, *more, stdin=stream, code=1).output for more in ([], ["--show-sensitive"]))
+    assert "SASL token" in hidden and "HeartbeatRequest" in hidden
+    assert [b"hunter2".hex() in output.replace(" ", "") for output in (hidden, shown)] == [False, True]
+
+
 def test_frames_after_an_invalid_one_are_read() -> None:
-    result = run("--frames", "--request", stdin=sized(REQUEST, b"\x7f\xff\x00\x00", REQUEST), code=1)
+    stream = sized(REQUEST, b"\x7f\xff\x00\x00", REQUEST)
+    result = run("--frames", "--request", "--hex", stdin=stream.hex(), code=1)
     assert result.stdout.count("# HeartbeatRequest v4: ") == 2
 
 
@@ -96,11 +102,6 @@ def test_frames_after_an_invalid_one_are_read() -> None:
 def test_stream_is_shown_up_to_its_damaged_end(end: bytes) -> None:
     result = run("--frames", "--request", stdin=sized(REQUEST) + end, code=1)
     assert "# HeartbeatRequest v4: " in result.stdout and "frame: size at byte" in result.stderr
-
-
-def test_selected_frames_of_a_stream() -> None:
-    result = run("--frames", "--request", "--only", "1,3-4", stdin=sized(*5 * [REQUEST]))
-    assert [line.split()[2] for line in result.stdout.splitlines() if line.startswith("# frame")] == ["1", "3", "4"]
 
 
 def captured(count: int) -> list[bytes]:
@@ -121,10 +122,11 @@ def test_responses_are_identified_by_their_request() -> None:
     answer = registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7)
     frames = [("req", 1, REQUEST), ("resp", 1, answer), ("resp", 2, EQUAL)]
     rows = [{"dir": direction, "conn": conn, "hex": data.hex()} for direction, conn, data in frames]
-    result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
-    assert "# HeartbeatResponse v4: " in result.stdout
-    # The capture has no request for the response in frame 3.
-    assert result.exit_code == 1 and "frame 3, response: " in result.stderr
+    rows.insert(0, {"dir": "resp", "api_key": 4711, "api_version": 0, "hex": "00"})
+    result = run("--capture", stdin="\n".join(map(json.dumps, rows)), code=1)
+    assert "# HeartbeatRequest v4: " in result.stdout and "# HeartbeatResponse v4: " in result.stdout
+    # The capture has no request for the response in frame 4.
+    assert "no response with API key 4711" in result.stderr and "frame 4, response: " in result.stderr
 
 
 def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
@@ -134,12 +136,6 @@ def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
     frames += [("resp", registry.encode_response(each, 0, correlation_id=5)) for each in answers]
     result = run("--capture", stdin="\n".join(json.dumps({"dir": d, "hex": data.hex()}) for d, data in frames))
     assert re.findall(r"^# (\w+Response) v0:", result.stdout, re.MULTILINE) == [type(each).NAME for each in answers]
-
-
-def test_unknown_api_is_reported_in_place() -> None:
-    rows = [{"dir": "resp", "api_key": 4711, "api_version": 0, "hex": "00"}, {"dir": "req", "hex": REQUEST.hex()}]
-    result = run("--capture", stdin="\n".join(map(json.dumps, rows)), code=1)
-    assert "no response with API key 4711" in result.stderr and "# HeartbeatRequest v4: " in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -163,7 +159,9 @@ def test_no_numbers_of_frames(only: str) -> None:
     rejected(result, "is not a list of frames such as 1,4-6", code=2)
 
 
-def test_frames_that_do_not_exist() -> None:
+def test_selected_frames_of_a_stream() -> None:
+    result = run("--frames", "--request", "--only", "1,3-4", stdin=sized(*5 * [REQUEST]))
+    assert [line.split()[2] for line in result.stdout.splitlines() if line.startswith("# frame")] == ["1", "3", "4"]
     assert run("--frames", "--request", "--only", "2-", stdin=sized(REQUEST, REQUEST)).stdout.startswith("# frame 2 ")
     result = run("--frames", "--request", "--only", "3-9", stdin=sized(REQUEST, REQUEST))
     assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9 selects no frame; the input has 2 frames\n")

@@ -194,7 +194,8 @@ def test_bytes_that_are_compressed_are_searched_decompressed(tmp_path: Path) -> 
 
 def test_sensitive_bytes_are_not_found_unless_they_are_shown(tmp_path: Path) -> None:
     secret = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=b"hunter2"), 2, correlation_id=1)
-    path = write_lines(tmp_path / "a.jsonl", line("req", secret))
-    assert found(read_listing(path), "hunter2") == []
+    handshake = registry.encode_request(messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=2)
+    path = write_lines(tmp_path / "a.jsonl", *(line("req", each) for each in (secret, handshake, b"\0a\0hunter2")))
+    assert found(read_listing(path), "hunter2") == [] and "SASL token" in read_listing(path).error_of(2)
     with showing_sensitive():
-        assert found(read_listing(path), "hunter2") == [1]
+        assert found(read_listing(path), "hunter2") == [1, 3]

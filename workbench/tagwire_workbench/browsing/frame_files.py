@@ -17,7 +17,7 @@ from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.explaining.input import InputFrame, input_frame
 from tagwire_cli.input.files import InputError
-from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPONSE, FrameTable
+from tagwire_workbench.browsing.frame_table import REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import GrowingFile
 
 _AT_ONCE: Final = 1000
@@ -42,7 +42,7 @@ class FrameFile(Protocol):
         ...
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
-        """Return the frame in a row of the table. A response gets its request's API key and version, if known."""
+        """Return the frame in a row of the table."""
         ...
 
     def close(self) -> None: ...
@@ -126,17 +126,9 @@ class LineFile(_GrowingFrames):
         number = table.numbers[row]
         data = self._file.at(table.starts[row], table.lengths[row])
         try:
-            frame = input_frame(frame_of_line(number, data, self._name))
+            return input_frame(frame_of_line(number, data, self._name))
         except CaptureError as error:
             return InputFrame(number, f"line {number}", b"", error=str(error))
-        return _with_api(frame, table, row)
-
-
-def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Add the request's API key and version to a response, if they are known. Return other frames unchanged."""
-    if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
-        return frame
-    return frame._replace(api=(table.keys[row], table.versions[row]))
 
 
 class NetworkFile:
@@ -153,7 +145,6 @@ class NetworkFile:
         self._spool: Any = tempfile.TemporaryFile(prefix="tagwire-")  # noqa: SIM115  # closed by `close`
         self._spooled = 0
         self._lock = Lock()
-        self._gaps: dict[int, str] = {}
         self.progress = 0.0
 
     def read(self, table: FrameTable) -> Iterator[bool]:
@@ -176,7 +167,7 @@ class NetworkFile:
             if each.is_close:
                 table.close(each.connection)
             elif each.gap:
-                self._gaps[table.add_damaged(number, start, length, each.connection)] = each.gap
+                table.add_damaged(number, start, length, each.connection, each.gap)
             else:
                 kind = REQUEST if each.is_request else RESPONSE
                 span = start, length
@@ -201,15 +192,12 @@ class NetworkFile:
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number, kind = table.numbers[row], table.kinds[row]
-        if kind == DAMAGED:
-            return InputFrame(number, f"frame {number}", b"", error=self._gaps.get(row, ""))
         with self._lock:
             self._spool.seek(table.starts[row])
             data = self._spool.read(table.lengths[row])
         word = "request" if kind == REQUEST else "response"
         connection = table.connection_names.names[table.connections[row]]
-        frame = InputFrame(number, f"frame {number}, {word}, {connection}", data, kind == REQUEST)
-        return _with_api(frame, table, row)
+        return InputFrame(number, f"frame {number}, {word}, {connection}", data, kind == REQUEST)
 
     def close(self) -> None:
         self._spool.close()

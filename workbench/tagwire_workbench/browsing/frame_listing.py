@@ -14,6 +14,7 @@ from tagwire.records import RecordBatch
 from tagwire.records.message_records import decode_records, has_records_field
 from tagwire.sensitive import hides
 from tagwire.text_format import printable
+from tagwire_cli.explaining.input import InputFrame
 from tagwire_cli.explaining.units import ExplainSettings, explain_captured
 from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, number_test
 from tagwire_workbench.browsing.frame_files import FrameFile
@@ -109,14 +110,22 @@ class FrameListing(Listing):
             self._titles[key] = found
         return found
 
-    def explain(self, entry: int) -> ExplainedEntry:
+    def _frame(self, entry: int) -> InputFrame:
+        """Return a frame, or the error of a gap. A response gets its request's API key and version, if known."""
+        number, key, version = self.table.numbers[entry], self.table.keys[entry], self.table.versions[entry]
+        if error := self.table.gaps.get(entry):
+            return InputFrame(number, f"frame {number}", b"", error=error)
         frame = self.file.frame(self.table, entry)
+        return frame._replace(api=(key, version)) if frame.is_request is False and key != NONE else frame
+
+    def explain(self, entry: int) -> ExplainedEntry:
+        frame = self._frame(entry)
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def error_of(self, entry: int) -> str:
         """Return the error that `tagwire explain` would show, or "". A response to an unknown request has no error."""
         table, settings = self.table, self.settings
-        frame = self.file.frame(table, entry)
+        frame = self._frame(entry)
         if frame.error:
             return frame.error
         if table.kinds[entry] != REQUEST and table.keys[entry] == NONE:
@@ -177,7 +186,7 @@ class FrameListing(Listing):
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return
-        frame = self.file.frame(self.table, entry)
+        frame = self._frame(entry)
         message = self._message(entry)
         is_secret = message is not None and hides() and _has_secrets(message)  # type: ignore[arg-type]  # classes are hashable
         if message is None or not (is_secret or self._opens_records(message)):

@@ -1,15 +1,16 @@
 """The properties of frames, in columns of numbers. A frame takes about 40 bytes, so a million frames fit in memory."""
 
 from array import array
+from struct import unpack_from
 from typing import Final
 
-from tagwire.frames.pairing import Pairing
+from tagwire.frames.pairing import SASL_TOKEN, Pairing, SaslTokens
 from tagwire.frames.registry import Registry
 
 REQUEST: Final = 0
 RESPONSE: Final = 1
 DAMAGED: Final = 2
-"""The kind of a row that has no frame, but stands for an invalid line or for a gap in a network capture."""
+"""The kind of a row without a frame: an invalid line, a gap in a network capture, or a SASL token."""
 NONE: Final = -1
 _WAITING: Final = 1 << 16
 """Maximum number of requests waiting for a response; older ones are never paired."""
@@ -38,6 +39,9 @@ class FrameTable:
         self.pairing = Pairing[int](registry, limit=_WAITING)
         self.has_ids = self.pairing.has_ids
         """Whether frames have correlation IDs. Without them, responses are paired with requests in order."""
+        self._tokens = SaslTokens(registry)
+        self.gaps: dict[int, str] = {}
+        """The errors that rows show instead of a frame."""
         self.kinds = bytearray()
         self.starts = array("q")
         """Start of the frame, or of its line, in the file."""
@@ -56,6 +60,8 @@ class FrameTable:
         self.clients = array("i")
         self.partners = array("i")
         """Row of a request's response, or of a response's request; NONE if there is none."""
+        first = self.starts, self.lengths, self.numbers, self.sizes, self.keys, self.versions
+        self._columns = (*first, self.ids, self.connections, self.clients, self.partners)
         self.connection_names = Names()
         self.client_names = Names()
 
@@ -65,11 +71,14 @@ class FrameTable:
     def close(self, connection: str) -> None:
         """Note that a connection was closed, so that its requests get no response from a later one with its name."""
         self.pairing.close(self.connection_names.number(connection))
+        self._tokens.close(self.connection_names.number(connection))
 
-    def add_damaged(self, number: int, start: int, length: int, connection: str = "") -> int:
+    def add_damaged(self, number: int, start: int, length: int, connection: str = "", gap: str = "") -> int:
         """Add a row for an entry that could not be read as a frame. Returns the row number."""
         self.pairing.miss(self.connection_names.number(connection))
-        return self._add(DAMAGED, number, (start, length), 0, (NONE, NONE), 0, NONE, NONE, NONE)
+        if gap:
+            self.gaps[len(self.kinds)] = gap
+        return self._add(DAMAGED, start, length, number, 0, NONE, NONE, 0, NONE, NONE, NONE)
 
     def add(
         self,
@@ -94,7 +103,7 @@ class FrameTable:
         partner = NONE
         if kind == REQUEST:
             if api is None and len(data) >= 4:
-                api = _int(data[:2]), _int(data[2:4])
+                api = unpack_from(">hh", data)
             if not is_silent:
                 self.pairing.wait(conn, data, len(self.kinds))
         else:
@@ -105,40 +114,15 @@ class FrameTable:
                 self.partners[partner] = len(self.kinds)
                 api = api or (self.keys[partner], self.versions[partner])
         id = self.pairing.key(conn, data, is_request=kind == REQUEST)[1] or 0
+        if self._tokens.has(conn, data, is_request=kind == REQUEST, is_paired=api is not None):
+            return self.add_damaged(number, *span, connection, SASL_TOKEN)
+        key, version = api or (NONE, NONE)
         size = len(data) if size is None else size
-        return self._add(
-            kind, number, span, size, api or (NONE, NONE), id, conn, self.client_names.number(client), partner
-        )
+        return self._add(kind, *span, number, size, key, version, id, conn, self.client_names.number(client), partner)
 
-    def _add(
-        self,
-        kind: int,
-        number: int,
-        span: tuple[int, int],
-        size: int,
-        api: tuple[int, int],
-        id: int,
-        connection: int,
-        client: int,
-        partner: int,
-    ) -> int:
-        self.starts.append(span[0])
-        self.lengths.append(span[1])
-        self.numbers.append(number)
-        self.sizes.append(size)
-        self.keys.append(_fitting(api[0]))
-        self.versions.append(_fitting(api[1]))
-        self.ids.append(id)
-        self.connections.append(connection)
-        self.clients.append(client)
-        self.partners.append(partner)
+    def _add(self, kind: int, *row: int) -> int:
+        """Add a row with the values of `starts` to `partners`, in the order of the attributes."""
+        for column, value in zip(self._columns, row, strict=True):
+            column.append(value)
         self.kinds.append(kind)
         return len(self.kinds) - 1
-
-
-def _int(data: bytes) -> int:
-    return int.from_bytes(data, "big", signed=True)
-
-
-def _fitting(number: int) -> int:
-    return number if -(1 << 31) <= number < 1 << 31 else NONE
