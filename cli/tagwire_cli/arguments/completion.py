@@ -85,7 +85,8 @@ def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> It
     registry = _registry(ctx)
     is_api = ctx.params.get("response") or (kind == "response" and ctx.command.name == "decode")
     if not before:
-        found = _starting(_apis(registry) if is_api else registry.names(), incomplete)
+        apis = [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
+        found = _starting(apis if is_api else registry.names(), incomplete)
         return found or _files(incomplete)
     return _versions(registry, f"{before[0]}Response" if is_api else before[0], incomplete)
 
@@ -129,10 +130,6 @@ def _versions(registry: Registry, name: str, incomplete: str) -> Items:
     found = registry[name]
     numbers = () if found.KIND == "format" else map(str, found.VERSIONS)
     return _starting(numbers, incomplete)
-
-
-def _apis(registry: Registry) -> list[str]:
-    return [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
 
 
 def _of_classes(ctx: click.Context, attribute: str) -> list[str]:

@@ -40,15 +40,11 @@ Keys
   ?    this help          q  quit
 """
 _FILTERS = """\
-A filter is a list of terms, separated by spaces; a frame must match all of them:
-  {keys}
   api=Fetch,Produce    either of them       version=12-   12 or higher
   -api=Heartbeat       anything but         is=error      entries with errors
   orders, text=a=b     bytes contain this text, even if they are compressed
 """
 _LOG_FILTERS = """\
-A filter is a list of terms, separated by spaces; a batch must match all of them:
-  {keys}
   offset=100-200       has these offsets    is=error      entries with errors
   codec=gzip,zstd      either of them       -is=control   anything but
   orders, text=a=b     a key, value or header contains this text
@@ -58,15 +54,15 @@ A filter is a list of terms, separated by spaces; a batch must match all of them
 def help_text(keys: Sequence[str]) -> str:
     """Return the help text for a listing that supports these filter keys."""
     names = "  ".join(f"{key}=" for key in keys)
-    return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks errors."
+    noun, filters = ("frame", _FILTERS) if "api" in keys else ("batch", _LOG_FILTERS)
+    intro = f"A filter is a list of terms, separated by spaces; a {noun} must match all of them:\n  {names}"
+    return f"{_KEYS}\n{intro}\n{filters}\n! marks errors."
 
 
 class HelpScreen(ModalScreen[None]):
     """The help, shown until the user presses a key."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter", "dismiss", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "dismiss", "close", show=False)]
 
     def __init__(self, keys: Sequence[str]) -> None:
         super().__init__()

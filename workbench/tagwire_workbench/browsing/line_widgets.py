@@ -273,9 +273,9 @@ class ByteView(ScrollView, can_focus=True):
         segments = [Segment(f"{start:>6}", self.get_component_rich_style("bytes--offset"))]
         segments += self._hex(start, part)
         segments.append(Segment("   " * (number - len(part)) + " ", self.rich_style))
-        segments += [
-            Segment(self._character(start + at, each), self._style(start + at)) for at, each in enumerate(part)
-        ]
+        for offset, each in enumerate(part, start):
+            character = "*" if self._is_hidden(offset) else chr(each) if 0x20 <= each < 0x7F else "."
+            segments.append(Segment(character, self._style(offset)))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
     def _hex(self, start: int, part: bytes) -> list[Segment]:
@@ -287,9 +287,6 @@ class ByteView(ScrollView, can_focus=True):
         end = start + len(part)
         found.append(Segment("]" if end == self.end > self.begin else " ", self.rich_style))
         return found
-
-    def _character(self, offset: int, byte: int) -> str:
-        return "*" if self._is_hidden(offset) else chr(byte) if 0x20 <= byte < 0x7F else "."
 
     def _style(self, offset: int) -> Any:
         style = self.rich_style

@@ -61,7 +61,7 @@ class SpecNames:
         found = around.key(key) if around is not None else None
         if around is None or found is None:
             return
-        kind = found.node.kind
+        kind, owner_key = found.node.kind, owner.entry.key if owner.entry is not None else ""
         if kind == "structName" and owner is not self.tree.root:
             if around.kind == "import":
                 self.imports.setdefault(value.text, Name(value.text, value, value.content))
@@ -70,7 +70,7 @@ class SpecNames:
             self._add_type(value, owner)
         elif kind == "registerName":
             self.register_uses.append(Name(value.text, value, value.content))
-        elif kind == "word" or (around.kind or key, key) in _FIELD_WORDS or _is_condition(owner, key):
+        elif kind == "word" or any((each, key) in _FIELD_WORDS for each in (around.kind or key, owner_key)):
             text = value.text.partition(".")[0]
             self.field_uses.append(Name(text, value, Span(value.content.start, value.content.start + len(text))))
         elif key == "name" and is_field(owner):
@@ -165,10 +165,6 @@ def _around(value: Value) -> Value | None:
     if field is None or field.parent is None:
         return None
     return field.parent if field.parent.kind == "list" else field
-
-
-def _is_condition(owner: Value, key: str) -> bool:
-    return owner.entry is not None and (owner.entry.key, key) in _FIELD_WORDS
 
 
 def _touched(names: list[Name], offset: int) -> Name | None:
