@@ -195,7 +195,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
 
 
 def _comment_lines(comments: Comments) -> list[str]:
-    lines = [line.strip() for above in comments.above.values() for comment in above for line in comment.splitlines()]
+    lines = [line.strip() for above in comments.above.values() for comment in above for line in comment.split("\n")]
     return sorted([*lines, *comments.line_ends.values()])
 
 

@@ -191,7 +191,7 @@ def read_comments(text: str) -> Comments:
     for found in TOKEN.finditer(text):
         kind = str(found.lastgroup)
         if kind == "comment":
-            comment = "\n".join(line.rstrip() for line in found[0].splitlines())
+            comment = "\n".join(line.rstrip() for line in re.split(r"\r\n|[\r\n]", found[0]))
             ends_line = found[0].startswith("//") or not text[found.end() :].partition("\n")[0].strip()
             is_at_line_end = "\n" not in text[end : found.start()] and ends_line and before not in ("", "{", "[", ":")
             if not (is_at_line_end and scan.stack and scan.attach_to_item(comment)):

@@ -89,7 +89,7 @@ def commented(text: str, random: Random) -> tuple[str, list[str]]:
     for token in TOKEN.findall(text):
         while random.random() < 0.08:
             comments.append(f"c{len(comments)}")
-            kind = random.choice(("/*{}*/", "/*{}*/\n", "//{}\n", "\n//{}\n", "\n /* {}\n*/ "))
+            kind = random.choice(("/*{}*/", "/*{}*/\n", "//{}\u2028a\x0cb\n", "\n//{}\n", "\n /* {}\n*/ "))
             parts.append(kind.format(comments[-1]))
         parts.append(token + random.choice(("", " ", "\n")))
     return "".join(parts), comments
