@@ -157,10 +157,10 @@ def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
-    batches = list(segment.positioned_batches())
-    position, batch = batches[len(batches) // 2]
-    flip(segment.path, position + batch.size - 1)
-    return target, position, len(batch)
+    batches = list(segment.batches())
+    batch = batches[len(batches) // 2]
+    flip(segment.path, batch.position + batch.size - 1)
+    return target, batch.position, len(batch)
 
 
 @pytest.mark.parametrize("split_bytes", [300, 1 << 26])

@@ -38,23 +38,21 @@ def millis(value: int | None) -> int | None:
 
 _COPIED = (
     *("format", "magic", "compression", "last_offset", "partition_leader_epoch", "producer_id", "producer_epoch"),
-    *("base_sequence", "is_transactional", "is_control", "crc", "size"),
+    *("base_sequence", "is_transactional", "is_control", "crc", "size", "file", "position"),
 )
 """Columns of a batch that have the value of the attribute of the same name."""
 
 
-def of_batch(batch: Any, file: Path, position: int) -> dict[str, Any]:
+def of_batch(batch: Any) -> dict[str, Any]:
     return {name: getattr(batch, name) for name in _COPIED} | {
         "timestamp_type": None if batch.format == "v0" else batch.timestamp_type,
         "delete_horizon_ms": millis(batch.delete_horizon_ms),
-        "file": str(file),
-        "position": position,
     }
 
 
-def batch_headers(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
+def batch_headers(batch: Any) -> Iterator[dict[str, Any]]:
     packed_message = batch.format in MESSAGES and batch.compression != "none"
-    yield of_batch(batch, file, position) | {
+    yield of_batch(batch) | {
         "base_offset": None if packed_message else batch.base_offset,
         "base_timestamp": millis(batch.base_timestamp),
         "max_timestamp": millis(batch.max_timestamp),
@@ -62,8 +60,8 @@ def batch_headers(file: Path, position: int, batch: Any) -> Iterator[dict[str, A
     }
 
 
-def records(file: Path, position: int, batch: Any) -> Iterator[dict[str, Any]]:
-    shared = of_batch(batch, file, position) | {"base_offset": batch.base_offset}
+def records(batch: Any) -> Iterator[dict[str, Any]]:
+    shared = of_batch(batch) | {"base_offset": batch.base_offset}
     for record in batch:
         yield shared | {
             "offset": record.offset,
@@ -81,12 +79,7 @@ ROWS = {"record": records, "batch": batch_headers}
 
 def expected(path: Path, level: str, format: Any = "auto") -> list[dict[str, Any]]:
     segments = log.Partition(path).segments if path.is_dir() else (log.Segment(path),)
-    return [
-        row
-        for segment in segments
-        for position, batch in segment.positioned_batches(format=format)
-        for row in ROWS[level](segment.path, position, batch)
-    ]
+    return [row for segment in segments for batch in segment.batches(format=format) for row in ROWS[level](batch)]
 
 
 def plain(table: Any) -> list[dict[str, Any]]:

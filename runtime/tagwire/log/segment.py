@@ -97,19 +97,6 @@ class Segment:
             else:
                 yield from without_damage(scan, position, skip, partial=partial)
 
-    def positioned_batches(
-        self,
-        start_offset: int | None = None,
-        format: Any = "auto",
-        limits: Limits = DEFAULT_LIMITS,
-        *,
-        partial: bool = False,
-        skip: Skip | None = None,
-    ) -> Iterator[tuple[int, LogBatch]]:
-        """Yield (position in the file, batch) for each batch that `batches` yields."""
-        for batch in self.batches(start_offset, format, limits, partial=partial, skip=skip):
-            yield batch.position, batch
-
     def end_offset(self, format: Any = "auto") -> int | None:
         """Return the offset after the last batch, or None if there are no batches. Reads only headers."""
         with self.opened() as data:

@@ -31,8 +31,7 @@ def outcome(path: Path, counts: Iterable[int]) -> tuple[Any, ...]:
 
 
 def verdict(path: Path, format: str) -> tuple[Any, ...]:
-    batches = log.Segment(path).positioned_batches(format=format)
-    return outcome(path, (1 for position, batch in batches for _ in ROWS["record"](path, position, batch)))
+    return outcome(path, (1 for batch in log.Segment(path).batches(format=format) for _ in ROWS["record"](batch)))
 
 
 def verdict_of_columns(path: Path, format: str) -> tuple[Any, ...]:
