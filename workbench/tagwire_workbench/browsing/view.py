@@ -107,6 +107,10 @@ class Reader:
     def wake(self) -> None:
         self._wake.set()
 
+    @property
+    def is_idle(self) -> bool:
+        return self.listing.is_done and self.view.tried >= self.listing.count and not self._unknown()
+
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._wake.clear()
