@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -209,18 +209,9 @@ def _text_lines(
             cells[2:4] = [*([] if line is _tabbed else [""]), printable_json(found["message"])]
         elif "value" in found:
             cells[3] = json.loads(found["value"])
-        cells.append(", ".join([*of_batch, *_of_record(record)]))
+        of_record = compress(_OF_RECORDS, (record.headers, record.is_tombstone))
+        cells.append(", ".join([*of_batch, *of_record]))
         yield line(cells) + "\n"
-
-
-def _of_record(record: Record) -> list[str]:
-    """Return the names of a record's own attributes, such as `tombstone`, without the attributes of its batch."""
-    words = []
-    if record.headers:
-        words.append(_OF_RECORDS[0])
-    if record.is_tombstone:
-        words.append(_OF_RECORDS[1])
-    return words
 
 
 def _cell(value: bytes | str | int | None) -> str:

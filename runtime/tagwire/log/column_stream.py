@@ -15,7 +15,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import check_order
 from tagwire.log.column_table import Payload, batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.directory import check_arguments, log_at
+from tagwire.log.directory import check_arguments, log_at, starting_offset
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
@@ -134,9 +134,7 @@ class LogColumns:
         """The byte ranges that the last pass skipped with errors="skip", and why."""
         found = log_at(self.path)
         self._partition = found if isinstance(found, Partition) else None
-        self._start = options.start_offset
-        if self._partition is not None and options.from_log_start and self._partition.log_start_offset is not None:
-            self._start = max(self._partition.log_start_offset, self._start or 0)
+        self._start = starting_offset(found, options.start_offset, from_log_start=options.from_log_start)
 
     @property
     def schema(self) -> ArrowSchema:

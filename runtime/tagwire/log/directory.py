@@ -160,15 +160,26 @@ def read(
     `partial`, an incomplete batch at the end of the log is left out. Zeros at the end of a file are ignored. With
     `skip`, reading continues after damage, as in `Segment.batches`.
 
-    Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
-    LogError at the first invalid batch.
+    Raises LogPathError at once if there is no log, FormatError for an unknown format name, and LogError for an invalid
+    checkpoint. While reading, raises LogError at the first invalid batch.
     """
     check_arguments(start_offset, limits, skip)
     formats = format_set(format, only=only, strict=strict)
     found = log_at(Path(path))
-    if isinstance(found, Segment):
-        return found.batches(start_offset, formats, limits, partial=partial, skip=skip)
-    return found.batches(start_offset, formats, limits, partial=partial, from_log_start=from_log_start, skip=skip)
+    first = starting_offset(found, start_offset, from_log_start=from_log_start)
+    return found.batches(first, formats, limits, partial=partial, skip=skip)
+
+
+def starting_offset(found: Segment | Partition, start_offset: int | None, *, from_log_start: bool) -> int | None:
+    """Return `start_offset` or, with `from_log_start`, the log start offset if it is higher.
+
+    A segment has the log start offset of its folder's partition. This does not apply to a metadata log's snapshot.
+    """
+    name = log_file(found.path)
+    if not from_log_start or (name is not None and name.kind == "checkpoint"):
+        return start_offset
+    partition = Partition(found.path.parent) if isinstance(found, Segment) else found
+    return max((each for each in (partition.log_start_offset, start_offset) if each is not None), default=None)
 
 
 def log_at(path: Path) -> Segment | Partition:

@@ -120,9 +120,13 @@ def test_from_an_offset_on(logs: Path) -> None:
 
 
 def test_from_where_the_log_begins(logs: Path) -> None:
-    path = logs / "kafka4/alpha-delrec-0"
-    first = log.Partition(path).log_start_offset
-    assert first and found(path)[0]["offset"] < first == found(path, from_log_start=True)[0]["offset"]
+    partition = log.Partition(logs / "kafka4/alpha-delrec-0")
+    assert partition.log_start_offset == 77
+    for path in (partition.path, partition.segments[0].path):
+        assert next(log.read(path)).base_offset == found(path)[0]["offset"] == 60
+        assert next(log.read(path, from_log_start=True)).last_offset >= 77
+        assert found(path, from_log_start=True)[0]["offset"] == 77
+        assert [*log.read(path, 100, from_log_start=True)] == [*log.read(path, 100)]
 
 
 def test_zeros_are_not_data(tmp_path: Path) -> None:

@@ -113,14 +113,6 @@ def test_damage_is_not_taken_for_an_incomplete_batch(at: int, byte: bytes, rest:
             list(read(path, partial=True))
 
 
-def test_log_start_applies_on_request(logs: Path) -> None:
-    folder = logs / "kafka4" / "alpha-delrec-0"
-    assert log.Partition(folder).log_start_offset == 77
-    assert next(log.read(folder)).base_offset == 60
-    assert next(log.read(folder, from_log_start=True)).last_offset >= 77
-    assert next(log.read(folder, 100, from_log_start=True)).last_offset >= 100
-
-
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
     """A v3 batch must be read as v3, even if a byte of its checksum looks like the magic byte of an older format."""

@@ -144,6 +144,7 @@ def command(
       tagwire log dump alpha-0/00000000000000000000.timeindex
     """
     from tagwire.log import Segment
+    from tagwire.log.directory import starting_offset
     from tagwire_cli.output.log_lines import DumpOptions, dump
 
     registry = find_registry(package) if with_messages else None
@@ -158,9 +159,7 @@ def command(
     )
     with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as progress:
         for each in found:
-            log_start = getattr(each, "log_start_offset", None) if from_log_start else None
-            starts = (log_start, record_filter.start_offset)
-            begin = max((offset for offset in starts if offset is not None), default=None)
+            begin = starting_offset(each, record_filter.start_offset, from_log_start=from_log_start)
             for size in dump(each, begin, options, write):
                 progress(size)
     segments = [part for each in found for part in ([each] if isinstance(each, Segment) else each.segments)]
