@@ -142,16 +142,11 @@ class FieldSpec:
             message = f"{where}, but only bytes can be zeroCopy; remove the key"
             yield Violation("TW412", "zeroCopy", message, ("type",))
         if self.zero_copy and self.tag is not None and not self.is_optional:
-            yield Violation(
-                "TW423",
-                "zeroCopy",
-                f"field {named(self.name)} is tagged and zeroCopy, which Kafka's generator can't do",
-            )
+            message = f"field {named(self.name)} is tagged and zeroCopy, which Kafka's generator can't do"
+            yield Violation("TW423", "zeroCopy", message)
         if self.nullable_versions and self.versions and not self.nullable_versions & self.versions:
-            message = (
-                f"field {named(self.name)} is nullable in {self.nullable_versions}, but exists in {self.versions} only"
-            )
-            yield Violation("TW421", "nullableVersions", message, ("versions",))
+            message = f"field {named(self.name)} is nullable in {self.nullable_versions}, but exists in"
+            yield Violation("TW421", "nullableVersions", f"{message} {self.versions} only", ("versions",))
 
     def _tag_violations(self) -> Iterator[Violation]:
         name, tag, tagged = named(self.name), self.tag, self.tagged_versions
@@ -185,13 +180,18 @@ class FieldSpec:
     def _default_violations(self) -> Iterator[Violation]:
         is_nullable = bool(self.nullable_versions) and self.can_be_null
         violation = default_violation(self.name, self.type, self.default, self.meaning, is_nullable=is_nullable)
-        if violation is not None:
+        always, name = self.framing.equals, named(self.name)
+        if violation is not None and always is not None and always == self.default:
+            message = f"field {name} is {self.type}, so it can't equal {always}; change the type or the value"
+            yield Violation(violation.rule, "equals", message, ("type",))
+        elif violation is not None:
             yield violation
+        elif always not in (None, self.default):
+            message = f"field {name} always equals {always}, so it can't have another default; remove `default`"
+            yield Violation("TW002", "default", message, ("equals", "type"))
         elif self.default is None and self.type.name != "records" and not self.versions <= self.nullable_versions:
-            message = (
-                f"exists in {self.versions} and is nullable in {self.nullable_versions}; "
-                f"widen nullableVersions to {self.versions}"
-            )
+            message = f"exists in {self.versions} and is nullable in {self.nullable_versions}; "
+            message += f"widen nullableVersions to {self.versions}"
             if self.is_optional:
                 message = 'is not nullable; write "nullable": true'
             message = f"field {named(self.name)} is null by default, but {message}"

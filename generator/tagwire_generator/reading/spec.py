@@ -225,9 +225,8 @@ def _read_message(reading: Reading, node: Object, *, file: str, component: str) 
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
         read = {key: reading.value(part, key, convert) for key, convert in FORMAT_KEYS.items()}
-        attributes["format"] = FormatSpec(
-            read["format"] or "unreadable", read["discriminator"] or "", read["claims"] or ()
-        )
+        name = "unreadable" if read["format"] is None else read["format"]
+        attributes["format"] = FormatSpec(name, read["discriminator"] or "", read["claims"] or ())
     imports, imported = read_imports(reading, node, known["name"])
     root, own = _read_structs(reading, node, known["name"], known["validVersions"])
     structs: list[StructPart | ImportedStruct] = [*imported, *own]

@@ -61,6 +61,7 @@ CASES = [
     ("TW002", changed("Notes", bits=BITS)),
     ("TW002", changed("Records.Value", deltaOf="BaseOffset")),
     ("TW002", changed("Records.Value", equals=1)),
+    ("TW002", changed("Magic", default=8)),
     ("TW002", changed("Records.Length", includesItself=True)),
     ("TW002", changed("BaseOffset", includesItself=True)),
     ("TW002", changed("BaseOffset", signed=True)),
@@ -94,6 +95,7 @@ CASES = [
     ("TW009", changed("", discriminator="Count")),
     ("TW009", changed("Magic", equals=None)),
     ("TW010", changed("", format="Letters!")),
+    ("TW010", changed("", format="")),
     ("TW011", changed("", claims=[{"field": "Length", "value": 1, "bytes": 1}])),
 ]
 
@@ -132,6 +134,7 @@ def test_valid_example_breaks_no_rule() -> None:
         ("TW114", changed("Magic", equals="nine")),
         ("TW507", changed("Records.Value", nullable=False, default="null")),
         ("TW503", changed("Magic", default="300")),
+        ("TW503", changed("Magic", equals=300)),
         ("TW306", changed("Records", type="[]Letter", fields=None)),
     ],
 )
