@@ -49,7 +49,7 @@ def _run() -> None:
     from tagwire_cli.app import app
     from tagwire_cli.output.echo import say_error
 
-    _escape_unencodable_output()
+    _prepare_output()
     stdout = sys.stdout
     try:
         app(prog_name="tagwire")
@@ -65,8 +65,14 @@ def _run() -> None:
         sys.exit(2)
 
 
-def _escape_unencodable_output() -> None:
-    """Make standard output escape characters that it can't encode, such as in a path that is not UTF-8."""
+def _prepare_output() -> None:
+    """Make standard output escape characters that it can't encode, such as in a path that is not UTF-8.
+
+    With PYTHONUNBUFFERED, also add a buffer. Otherwise, a write that a full disk cuts short would not be an error.
+    """
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and isinstance(out.buffer, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(out.buffer), out.encoding, out.errors, line_buffering=True)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -13,6 +13,7 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Generator
+from contextlib import suppress
 from inspect import GEN_CLOSED, GEN_CREATED, getgeneratorstate
 from secrets import token_urlsafe
 from typing import Final
@@ -122,8 +123,6 @@ def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
 
 
 def _from_base64(mechanism: str, text: str) -> bytes:
-    try:
+    with suppress(ValueError):
         return b64decode(text, validate=True)
-    except ValueError:
-        pass
     raise SaslError(f"{mechanism}: the peer's message has invalid base64")

@@ -159,11 +159,8 @@ def test_the_first_spec_set_of_a_project_is_its_package(tmp_path: Path) -> None:
     assert header.returncode == 2 and b"the kinds are request, response" in header.stderr
 
 
-def test_outside_of_any_project_the_messages_are_kafkas(tmp_path: Path) -> None:
+def test_settings_that_do_not_exist_or_cannot_be_read(tmp_path: Path) -> None:
     assert json.loads(run("show", "LeaveGroupRequest", "--json", cwd=tmp_path).stdout)["apiKey"] == 13
-
-
-def test_settings_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\nset = 1\n")
     result = run("messages", cwd=tmp_path)
     assert result.returncode == 2 and b"did you mean 'sets'?" in result.stderr
@@ -201,12 +198,17 @@ def test_a_closed_pipe_has_the_status_of_other_programs(words: str) -> None:
 
 @pytest.mark.parametrize("words", ["messages", "--help", "--version", f"log dump {LOG}", f"log dump --json {LOG}"])
 def test_standard_output_that_is_closed_or_full(words: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     for redirection, code, err in ((">&-", 0, ""), (">/dev/full", 1, FULL)):
         script = f"{sys.executable} -m tagwire_cli {words} {redirection}"
         if redirection != ">/dev/full" or Path("/dev/full").exists():
-            done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, env=environment)
+            done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
             assert (done.returncode, done.stderr) == (code, err), redirection
+
+
+def test_output_of_which_only_a_part_can_be_written(tmp_path: Path) -> None:
+    script = f"ulimit -f 8; PYTHONUNBUFFERED=1 {sys.executable} -m tagwire_cli json-schema spec >{tmp_path}/a"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, FULL.replace("No space left on device", "File too large"))
 
 
 def test_a_current_directory_that_was_deleted(tmp_path: Path) -> None:

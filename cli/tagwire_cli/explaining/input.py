@@ -180,11 +180,10 @@ def stream_frames(data: bytes, tokens: SaslTokens | None) -> Iterator[InputFrame
     """Yield the frames of a stream, with an error for each SASL token. Raises DecodeError for an invalid frame size."""
     splitter = FrameSplitter()
     splitter.feed(data)
-    offset = 0
     for number, frame in enumerate(splitter, 1):
+        offset = splitter.offset - len(frame) - 4
         error = SASL_TOKEN if tokens is not None and tokens.has(None, frame, is_request=True) else ""
         yield InputFrame(number, f"frame {number} at byte {offset}", frame, error=error)
-        offset = splitter.offset
     splitter.close()
 
 

@@ -25,11 +25,10 @@ class Names:
 
     def number(self, text: str) -> int:
         """Return the number that stands for a string. A new string gets the next number."""
-        found = self._numbers.get(text)
-        if found is None:
-            found = self._numbers[text] = len(self.names)
+        if text not in self._numbers:
+            self._numbers[text] = len(self.names)
             self.names.append(text)
-        return found
+        return self._numbers[text]
 
 
 class FrameTable:
