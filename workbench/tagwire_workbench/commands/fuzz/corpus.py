@@ -31,13 +31,7 @@ def _versions(text: str) -> Versions:
 
 @click.command("corpus")
 @click.argument("names", nargs=-1, metavar="[MESSAGE...]", shell_complete=completion.arguments)
-@click.option(
-    "--output",
-    required=True,
-    type=AnyPath(files=False),
-    metavar="DIR",
-    help="The folder for the seeds.",
-)
+@click.option("--output", required=True, type=AnyPath(files=False), metavar="DIR", help="The folder for the seeds.")
 @click.option("--dictionary", type=AnyPath(folders=False), metavar="FILE", help="Also write a dictionary.")
 @click.option("--versions", type=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
 @framing_options

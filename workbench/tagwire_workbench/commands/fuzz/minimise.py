@@ -32,13 +32,7 @@ _COMMAND: Final = "--command"
 @click.command("minimise")
 @click.argument("file", metavar="FILE", type=AnyPath(allow_dash=True, is_text=True))
 @click.argument("message", metavar="[MESSAGE", required=False, shell_complete=completion.messages)
-@click.argument(
-    "version",
-    metavar="VERSION]",
-    required=False,
-    type=version_number,
-    shell_complete=completion.versions,
-)
+@click.argument("version", metavar="VERSION]", required=False, type=version_number, shell_complete=completion.versions)
 @click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
 @click.option("--command", "shell", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
 @click.option("--says", "required_output", metavar="TEXT", help="The command must also print this.")
