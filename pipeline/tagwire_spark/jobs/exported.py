@@ -140,6 +140,7 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
 def table_folder(topic: str, partition: int) -> str:
     """Return the folder for a partition's records, such as topic=orders/partition=0."""
     escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in encodable(topic))
+    escaped = escaped.replace("__HIVE_", "%5F_HIVE_")  # Spark reads __HIVE_DEFAULT_PARTITION__ as null
     return f"topic={escaped}/partition={partition}"
 
 

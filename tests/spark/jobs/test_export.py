@@ -194,6 +194,7 @@ def test_names_that_are_not_text(here: Any, tmp_path: Path) -> None:
 def test_a_topic_as_a_folder() -> None:
     assert table_folder("a.b_c-d", 3) == "topic=a.b_c-d/partition=3"
     assert table_folder("a/b=ü%", -1) == "topic=a%2Fb%3Dü%25/partition=-1"
+    assert table_folder("__HIVE_DEFAULT_PARTITION__", 0) == "topic=%5F_HIVE_DEFAULT_PARTITION__/partition=0"
 
 
 def test_logs_without_records(here: Any, tmp_path: Path) -> None:
