@@ -1,5 +1,6 @@
 """`tagwire log dump`: print the records of segments, or the entries of other log files."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -179,5 +180,6 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
         if as_json:
             write_json_line({"file": str(path), **entry})
         else:
-            write_line("  ".join(f"{name}: {value}" for name, value in entry.items()))
+            texts = {name: each if isinstance(each, str) else json.dumps(each) for name, each in entry.items()}
+            write_line("  ".join(f"{name}: {text}" for name, text in texts.items()))
     return True

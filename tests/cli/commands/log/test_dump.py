@@ -179,6 +179,8 @@ def test_dump_as_text(tmp_path: Path) -> None:
         "1\t301\tключ\t<ff>",
         "2\t302\t\t<null>\t\ttombstone",
     ]
+    (tmp_path / "quorum-state").write_text('{"currentVoters": [{"voterId": 1}], "votedId": null}')
+    assert dumped(tmp_path / "quorum-state") == 'currentVoters: [{"voterId": 1}]  votedId: null\n'
 
 
 def test_dump_of_header_keys_that_are_numbers(tmp_path: Path) -> None:
