@@ -1,11 +1,13 @@
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import tagwire_result
-from editor_client import Editor, editor
+from editor_client import PATIENCE, Editor, editor
 from shapes import make_shapes
 
 pytest.importorskip("pygls")
@@ -291,6 +293,12 @@ def test_position_encoding_is_negotiated(tmp_path: Path) -> None:
         line = text.splitlines()[problem["range"]["start"]["line"]].encode()
         start, end = (problem["range"][side]["character"] for side in ("start", "end"))
         assert line[start:end] == b'"mapKye"'
+
+
+def test_incomplete_message_causes_no_traceback() -> None:
+    command, data = [sys.executable, "-m", "tagwire_cli", "lsp"], b'Content-Length: 9\r\n\r\n{"a'
+    done = subprocess.run(command, input=data, capture_output=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"") and b"Error in server" in done.stdout
 
 
 def test_invalid_json_does_not_end_the_server(tmp_path: Path) -> None:

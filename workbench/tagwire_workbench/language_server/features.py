@@ -53,7 +53,8 @@ _REJECTED: Final = -32803
 
 def make_server() -> SpecServer:
     """Create a language server. Its `start_io` method starts it."""
-    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_news)
+    for name in ("pygls.protocol.json_rpc", "pygls.server"):
+        logging.getLogger(name).addFilter(_is_news)
     server = SpecServer()
     feature = server.feature
     feature(types.INITIALIZED)(_initialized)
@@ -90,8 +91,8 @@ def _of_spec(answer: Callable[[SpecServer, Document, Any], Any], otherwise: Any)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether to log this `logging` record. Rejected requests aren't logged: the editor shows their errors."""
-    return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
+    """Return whether to log this `logging` record. Invalid requests aren't logged: the editor shows their errors."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException | json.JSONDecodeError)
 
 
 async def _initialized(ls: SpecServer, params: types.InitializedParams) -> None:
