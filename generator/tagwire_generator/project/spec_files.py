@@ -100,10 +100,10 @@ def uses_registers(data: bytes) -> bool:
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """Return which header messages a spec set defines. For speed, only files with a header's name are parsed."""
-    files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
-    has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
-    return frozenset(each.name for each in has)
+    """Return which header messages a spec set defines. For speed, only the specs of headers are parsed."""
+    headers = (each.data for each in specs if re.search(rb'"type"\s*:\s*"header"', each.data))
+    names = {name for data in headers if not _NO_VERSIONS.search(data) for name in _names(data)}
+    return frozenset(each for each in HEADER_NAMES.values() if each.encode() in names)
 
 
 def _component(parts: tuple[str, ...], parent: str) -> str:

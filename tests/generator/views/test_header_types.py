@@ -180,7 +180,7 @@ def test_added_header_updates_cached_modules(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "pyproject.toml").write_text(SETTINGS.format(name="late"))
     for each in ORDERS:
         (specs / f"{each['name']}.json").write_text(json.dumps(each))
-    header = specs / "RequestHeader.json"
+    header = specs / "OwnHeader.json"  # a file may have another name than its message
     module, stub = tmp_path / "late/order_request.py", tmp_path / "late/__init__.pyi"
 
     def seen() -> tuple[bool, bool]:
