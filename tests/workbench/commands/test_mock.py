@@ -114,7 +114,7 @@ run = partial(tagwire_outcome, "mock", "serve")
 def test_script_can_be_checked_without_a_server(script: Path) -> None:
     assert run(script, "--check") == (0, "", "")
     script.write_text(SCRIPT.replace("errorCode", "error"))
-    expected = (1, "", f"tagwire: {script}:1:66: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n")
+    expected = (1, "", f"tagwire: {script}:1:67: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n")
     assert run(script, "--check") == expected
 
 
