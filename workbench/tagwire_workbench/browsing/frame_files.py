@@ -170,8 +170,7 @@ class NetworkFile:
                 table.add_damaged(number, start, length, each.connection, each.gap)
             else:
                 kind = REQUEST if each.is_request else RESPONSE
-                span = start, length
-                table.add(kind, number, span, each.data, each.connection, size=length, is_silent=is_silent)
+                table.add(kind, number, (start, length), each.data, each.connection, size=length, is_silent=is_silent)
             if not count % _AT_ONCE:
                 yield True
         yield True

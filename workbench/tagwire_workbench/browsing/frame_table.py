@@ -59,8 +59,7 @@ class FrameTable:
         self.clients = array("i")
         self.partners = array("i")
         """Row of a request's response, or of a response's request; NONE if there is none."""
-        first = self.starts, self.lengths, self.numbers, self.sizes, self.keys, self.versions
-        self._columns = (*first, self.ids, self.connections, self.clients, self.partners)
+        self._columns = [each for each in vars(self).values() if isinstance(each, array)]
         self.connection_names = Names()
         self.client_names = Names()
 
