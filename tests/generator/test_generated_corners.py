@@ -115,7 +115,7 @@ def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) 
     types = {"Id": "uuid", "Numbers": "[]int32", "Texts": "[]string"}
     members = [{"name": name, "type": type, "versions": "0+"} for name, type in types.items()]
     fields = [{"name": f"F{name}", "type": f"[]{name}", "versions": "0+", "fields": members} for name in CLASHING]
-    fields.append({"name": "Own", "type": "uuid", "versions": "0+"})
+    fields.append({"name": "Own", "type": "uuid", "versions": "1+", "default": DEFAULTS["uuid"]})
     spec = {"type": "data", "name": "Clash", "validVersions": "0-1", "flexibleVersions": "1+", "fields": fields}
     package = build_package(tmp_path, "clashing_messages", [spec])
     cls = package.registry["Clash"]

@@ -171,7 +171,7 @@ class Expressions:
             return f"{self.use('tagwire.message', 'fresh')}({data_class})" if is_required else f"{data_class}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
-            return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)
+            return self.constant("_ZERO_UUID" if field.default.int == 0 else "_OTHER_UUID", expression)
         if isinstance(field.default, Register):
             return f"{self.register(type(field.default))}.{field.default.name}"
         return literal(field.default)
