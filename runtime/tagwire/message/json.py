@@ -196,6 +196,12 @@ def field_from_json(
     return reader.field(row, value, holder)
 
 
+def no_field(cls: type[Struct], key: object, shown_key: str) -> str:
+    """Return the error message for a JSON key that `cls` doesn't have."""
+    case = " JSON keys are in camelCase" if any(key == row.name for row in cls.FIELDS) else ""
+    return f"{cls.__name__} has no field {shown_key}; {suggestion(key, [row.json_name for row in cls.FIELDS])}{case}"
+
+
 def _has_sensitive(struct: type[Struct]) -> bool:
     return any(row.sensitive or (row.struct is not None and _has_sensitive(row.struct)) for row in struct.FIELDS)
 
@@ -227,8 +233,7 @@ class _Reader:
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
-                case = " JSON keys are in camelCase" if any(key == row.name for row in keys.values()) else ""
-                self.fail(f"{cls.__name__} has no field {self.shown(key)}; {suggestion(key, keys)}{case}")
+                self.fail(no_field(cls, key, self.shown(key)))
         fields: dict[str, Any] = {}
         for key, row in keys.items():
             holder = version if version in row.versions else None

@@ -92,14 +92,13 @@ def test_position_within_a_list_and_after_elements_that_are_created_later(tmp_pa
           topics:
             - {$kept: first}
             - {name: {$peer: host}, errorCode: maybe}
-          brokers:
-            - nodeId: 1
-            - {nodeId: 2, port: never}
+          brokers: [{nodeId: 1}, {nodeId: 2, prt: 3, port: never}]
 """
     assert [(line.split(" ")[0], line.split("'")[1]) for line in faults(tmp_path, text)] == [
         (":12:65:", "no"),
         (":16:48:", "maybe"),
-        (":19:33:", "never"),
+        (":17:46:", "prt"),
+        (":17:60:", "never"),
     ]
 
 

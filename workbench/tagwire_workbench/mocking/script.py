@@ -16,10 +16,10 @@ from tagwire.errors import EncodeError
 from tagwire.frames.registry import Registry
 from tagwire.lazy import required
 from tagwire.message import Message
-from tagwire.message.json import UNKNOWN_TAGS, field_from_json, partial_from_json
+from tagwire.message.json import UNKNOWN_TAGS, field_from_json, no_field, partial_from_json
 from tagwire.testing.peer import MockPeer, Received, Reply
 from tagwire.testing.peer.replies import check_reply
-from tagwire.text_format import near
+from tagwire.text_format import near, shown
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_generator.syntax.spec_schema import KINDS
 from tagwire_workbench.mocking.values import Later, RequestPath, Scene, Setting, ValueReader, as_bytes, evaluated
@@ -239,10 +239,7 @@ class _AnswerMaker:
         for key, each in value.items():
             inner = self._known(each, rows[key].struct if key in rows else None, (*steps, key))
             if cls is not None and key not in (*rows, UNKNOWN_TAGS):
-                try:
-                    partial_from_json(cls, {key: None})
-                except EncodeError as error:
-                    self.tree.add_error((*steps, key), error.reason, of_key=True)
+                self.tree.add_error((*steps, key), no_field(cls, key, shown(key)), of_key=True)
             elif not isinstance(inner, Later):
                 result[key] = inner
         return result
