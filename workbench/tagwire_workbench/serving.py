@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import signal
+import sys
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
@@ -93,11 +95,18 @@ class Printing:
         self._waiting.put(show)
 
     def close(self) -> None:
-        """Wait until queued output is printed, or until nothing was printed for `_CLOSING` seconds."""
+        """Wait until queued output is printed. Discard it if nothing was printed for `_CLOSING` seconds."""
         self._waiting.put(None)
         left = 0
         while self._thread.is_alive() and left != self._waiting.qsize():
             left = self._waiting.qsize()
+            self._thread.join(_CLOSING)
+        if self._thread.is_alive() and self._thread.ident and hasattr(signal, "pthread_kill"):
+            # The thread waits in a write, and holds the lock of standard output, so that Python could not exit. After
+            # a signal, the write is tried again, and succeeds.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            signal.signal(signal.SIGUSR1, lambda *_: None)
+            signal.pthread_kill(self._thread.ident, signal.SIGUSR1)
             self._thread.join(_CLOSING)
 
     def _work(self) -> None:

@@ -98,7 +98,11 @@ def test_exits_when_standard_output_is_closed(script: Path, version: int) -> Non
         assert "Error" not in process.stderr.read()
 
 
-def test_output_that_nobody_reads_delays_neither_clients_nor_the_end(script: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_nobody_reads_delays_neither_clients_nor_the_end(
+    script: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with serving(script, "--json") as process:
         port = json.loads(line(process))["port"]
         with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
