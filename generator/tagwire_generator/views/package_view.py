@@ -40,6 +40,8 @@ class PackageView:
     """The type annotation of the package's registry, with the names of the header classes."""
     type_imports: tuple[str, ...]
     """Import statements for the names in `registry`."""
+    errors: str
+    """The declaration of the package's function `errors`, or "" if one of its modules has this name."""
     messages: tuple[MessageEntry, ...]
     """The messages, sorted by name. Messages that have no versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
@@ -79,6 +81,7 @@ def package_view(
         each.name: MessageEntry(each.name, snake_case(each.name), each.kind, repr(each.api_key), each.component)
         for each in present
     }
+    modules = {snake_case(name) for name in (*registers, *(each.name for each in there))}
     types = ModuleImports([*registers, *(name for each in there for name in (each.name, *each.aliases))])
     return PackageView(
         package=package,
@@ -87,6 +90,7 @@ def package_view(
         level=RUNTIME_LEVEL,
         registry=_registry(entries, types),
         type_imports=tuple(line for group in types.groups for line in group),
+        errors="" if "errors" in modules else "errors = registry.errors",
         messages=tuple(entries.values()),
         aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
         registers=tuple((name, snake_case(name)) for name in sorted(registers)),
