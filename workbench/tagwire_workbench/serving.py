@@ -97,7 +97,7 @@ class Printing:
     def close(self) -> None:
         """Wait until queued output is printed. Discard it if nothing was printed for `_CLOSING` seconds."""
         self._waiting.put(None)
-        left = 0
+        left = -1
         while self._thread.is_alive() and left != self._waiting.qsize():
             left = self._waiting.qsize()
             self._thread.join(_CLOSING)

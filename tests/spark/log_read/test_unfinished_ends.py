@@ -39,7 +39,7 @@ def pairs(options: dict[str, str]) -> list[dict[str, str]]:
     return [dict(pair) for pair in combinations(options.items(), 2)]
 
 
-@pytest.fixture(params=TAILS)
+@pytest.fixture(params=[pytest.param(each, marks=pytest.mark.thorough if "header" in each else ()) for each in TAILS])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(4)))
     segment(tmp_path / "t-0", 20, *(batch(5 * n) for n in range(4, 8)), TAILS[request.param])
