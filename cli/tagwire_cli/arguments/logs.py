@@ -209,11 +209,13 @@ def _reject_others(path: Path) -> None:
         raise LogPathError(f"{path} is compressed by gzip; decompress it first, with `gunzip {path}`")
 
 
-def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
+def segments_of(found: "Partition | Segment", *, with_snapshots: bool = True) -> Sequence["Segment"]:
     """Return the segments to read. A partition's metadata snapshots come before its segments."""
     from tagwire.log import Segment
 
-    return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
+    if isinstance(found, Segment):
+        return [found]
+    return [*(found.metadata_snapshots if with_snapshots else ()), *found.segments]
 
 
 def partitions_below(path: Path, done: str) -> "list[Partition]":

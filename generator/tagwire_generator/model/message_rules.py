@@ -52,14 +52,15 @@ def _plain_violation(name: str) -> Violation | None:
     """Return a violation of the rules that apply to both names and aliases, or None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
-    reasons = {
-        "Windows has a device of that name, and can't check out the module": snake_case(name) in _WINDOWS_DEVICES,
-        "the generated package uses that name already": name.lower() in RESERVED_NAMES,
-        "the name of its class or module would be a Python keyword": keyword.iskeyword(name)
-        or keyword.iskeyword(snake_case(name)),
-    }
-    reason = next((text for text, applies in reasons.items() if applies), None)
-    return Violation("TW207", "name", f"{name} is taken: {reason}; rename the message") if reason else None
+    if snake_case(name) in _WINDOWS_DEVICES:
+        reason = "Windows has a device of that name, and can't check out the module"
+    elif name.lower() in RESERVED_NAMES:
+        reason = "the generated package uses that name already"
+    elif keyword.iskeyword(name) or keyword.iskeyword(snake_case(name)):
+        reason = "the name of its class or module would be a Python keyword"
+    else:
+        return None
+    return Violation("TW207", "name", f"{name} is taken: {reason}; rename the message")
 
 
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:

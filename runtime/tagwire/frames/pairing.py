@@ -148,7 +148,10 @@ class SaslTokens:
         self._connections.discard(connection)
 
     def has(self, connection: Hashable, frame: bytes, *, is_request: bool, is_paired: bool = False) -> bool:
-        """Return whether a frame, or its first eight bytes, is a token. Responses to known requests are `is_paired`."""
+        """Return whether a frame is a token. Call this for each frame of a connection, in order.
+
+        The first eight bytes of a frame are enough. `is_paired` is true for a response whose request is known.
+        """
         is_login = connection in self._connections
         if self._handshake is None or not is_request:
             return is_login and not is_paired
@@ -160,8 +163,10 @@ class SaslTokens:
             return is_login
         if is_login and version not in message.VERSIONS:
             return True
-        # The next readable request ends the login, unless it begins another one.
-        (self._connections.add if (message, version) == (self._handshake, 0) else self.close)(connection)
+        if (message, version) == (self._handshake, 0):
+            self._connections.add(connection)
+        else:  # a readable request ends the login
+            self.close(connection)
         return False
 
 

@@ -63,7 +63,10 @@ _LARGEST: Final = 1 << 24
 """The maximum size of a packet or block, as in Wireshark. Only damaged captures have larger ones."""
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
-"""The maximum numbers of segments and bytes that wait for a missing segment. Reordered bytes are no further apart."""
+"""The maximum numbers of segments and bytes that wait for a missing segment.
+
+A segment that is more bytes than this before the start of a connection belongs to a later connection.
+"""
 
 
 class CaptureError(TagwireError):

@@ -17,6 +17,7 @@ from tagwire_cli.arguments.logs import (
     lenient_option,
     partitions_of,
     paths_argument,
+    segments_of,
 )
 from tagwire_cli.arguments.options import (
     json_lines_option,
@@ -144,7 +145,6 @@ def command(
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
       tagwire log dump alpha-0/00000000000000000000.timeindex
     """
-    from tagwire.log import Segment
     from tagwire.log.directory import starting_offset
     from tagwire_cli.output.log_lines import DumpOptions, dump
 
@@ -163,8 +163,7 @@ def command(
             begin = starting_offset(each, record_filter.start_offset, from_log_start=from_log_start)
             for size in dump(each, begin, options, write):
                 progress(size)
-    segments = [part for each in found for part in ([each] if isinstance(each, Segment) else each.segments)]
-    if found and not any(segment.size for segment in segments):
+    if found and not any(part.size for each in found for part in segments_of(each, with_snapshots=False)):
         say("tagwire: the log is empty", err=True)
     skipped.end()
 
@@ -180,6 +179,6 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
         if as_json:
             write_json_line({"file": str(path), **entry})
         else:
-            texts = {name: each if isinstance(each, str) else json.dumps(each) for name, each in entry.items()}
-            write_line("  ".join(f"{name}: {text}" for name, text in texts.items()))
+            pairs = (f"{key}: {value if isinstance(value, str) else json.dumps(value)}" for key, value in entry.items())
+            write_line("  ".join(pairs))
     return True
