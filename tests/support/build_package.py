@@ -19,7 +19,7 @@ def build_package(
     into: Path, name: str, specs: Iterable[Mapping[str, Any]], options: SpecOptions | None = None
 ) -> ModuleType:
     options = options or SpecOptions()
-    printer = Printer(folder("templates"))
+    printer = Printer(folder("templates"), formatter="ruff")  # as black formats, but much faster
     files: dict[str, str] = {}
     summaries = []
     specs = list(specs)

@@ -18,7 +18,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.unknown_tags import NO_TAGS
 
 pytestmark = [native, pytest.mark.usefixtures("native_in_use")]
-EVERY = 12
+EVERY = 8
 """The number of damaged rows per sample."""
 LETTERS = bytes(range(0x41, 0x41 + 41))
 
@@ -103,7 +103,7 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 def test_columns_and_rows_reject_the_same_values() -> None:
     random = Random(8)
     tried = rejected = 0
-    for number in range(30_000):
+    for number in range(20_000):
         sample = samples()[number % len(samples())]
         message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
         array = as_array(sample, message)
@@ -117,7 +117,7 @@ def test_columns_and_rows_reject_the_same_values() -> None:
         assert (found["error"] is None) == (expected["error"] is None), (sample, message)
         if expected["error"] is not None:
             assert found["error"]["path"] == expected["error"]["path"], (sample, message)
-    assert tried > 3000 and 200 < rejected < tried - 1000, (tried, rejected)
+    assert tried > 2000 and 130 < rejected < tried - 700, (tried, rejected)
 
 
 def as_array(sample: Sample, message: Any) -> Any:

@@ -319,7 +319,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills: int) -> None:
     """Kill the driver, the JVM and the workers together, at any moment: every row must be written exactly once."""
     source, root = tmp_path / "source", tmp_path / "logs"
-    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
+    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(2000)]
     job(source, table(*rows), batchRecords=20)
     arguments = [sys.executable, "-c", _A_STREAM, str(source), str(root), str(tmp_path / "checkpoint"), how]
     chance, killed, end = random.Random(24), 0, time.monotonic() + 900
@@ -333,7 +333,7 @@ def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills
                 assert time.monotonic() < end
                 time.sleep(0.02)
             if spark.poll() is None:
-                time.sleep(chance.uniform(0, 1))
+                time.sleep(chance.uniform(0, 0.5))
             ended = spark.poll()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(spark.pid, signal.SIGKILL)
