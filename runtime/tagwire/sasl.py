@@ -97,7 +97,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
         raise SaslError(f"{mechanism}: expected {wanted}, got {shown(found['i'])}")
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), _from_base64(mechanism, found["s"]), iterations)
     final = f"c=biws,r={found['r']}"
-    text = f"{first},{server_first.decode()},{final}".encode()
+    text = b",".join((first.encode(), server_first, final.encode()))
     client_key = hmac.digest(salted, b"Client Key", digest)
     signature = hmac.digest(hashlib.new(digest, client_key).digest(), text, digest)
     proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
@@ -109,13 +109,12 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
-    try:
-        parts = [part.partition("=") for part in data.decode().split(",")]
-    except UnicodeDecodeError:
-        parts = []
-    found = {name: value for name, _, value in parts}
+    parts = data.decode(errors="replace").split(",")
+    found = {name: value for name, _, value in (part.partition("=") for part in parts)}
     if "e" in found:
         raise SaslError(f"{mechanism}: the peer rejected the login: {shown(found['e'])}")
+    if "m" in found:  # RFC 5802 reserves this attribute for extensions that a client must not ignore
+        raise SaslError(f"{mechanism}: the peer requires an extension, m={shown(found['m'])}; choose another mechanism")
     for name in names:
         if name not in found:
             raise SaslError(f"{mechanism}: the attribute {name}= is missing from the peer's message")

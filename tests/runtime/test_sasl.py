@@ -24,6 +24,7 @@ def test_logins() -> None:
 @pytest.mark.parametrize(("received", "text"), [
     ([b"e=unknown-user"], "the peer rejected the login: 'unknown-user'"),
     ([FIRST.replace(b"4096", b"4095")], "got '4095'"),
+    ([b"m=x," + FIRST], "the peer requires an extension, m='x'"),
     ([b"e=" + b"x" * 100_000], "xxx"),
     ([FIRST.replace(b"r=r", b"r=" + b"x" * 100_000)], "expected a nonce that begins with"),
     ([FIRST.replace(b"4096", b"9" * 100_000)], "expected an iteration count from 4096 to"),
