@@ -182,7 +182,7 @@ class _AnswerMaker:
         """Check all values that don't depend on a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
-                check_reply(Reply(**{key: fault}), self.response)
+                check_reply(Reply(**{key: fault}), self.response, registry)
         if self.raw is not None:
             self._check_bytes(self.raw, (*steps, "raw"))
         for tag, value in self.unknown_tags.items():

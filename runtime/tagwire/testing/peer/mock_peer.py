@@ -85,7 +85,8 @@ class MockPeer(JournalAssertions):
             raise PeerError(f"on({cls.NAME}): expected an integer of 1 or more as `times`, got {shown(times)}")
         if when is not None and not callable(when):
             raise PeerError(f"on({cls.NAME}): expected a function of the request as `when`, got {shown(when)}")
-        return AnswerRule(cls, response, answered, when=when, times=times, enact=self._rules.append)
+        enact = self._rules.append
+        return AnswerRule(cls, response, answered, when=when, times=times, enact=enact, registry=self.registry)
 
     def offer(self, request: RequestName, versions: Versions | str) -> None:
         """Announce `versions` of an API. By default, the versions of its rules are announced. "none" hides the API.

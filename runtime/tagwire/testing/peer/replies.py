@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from tagwire.errors import UnsupportedVersionError
+from tagwire.errors import TagwireError, UnsupportedVersionError
 from tagwire.message.base import Message
 from tagwire.testing.peer.journal import PeerError
 from tagwire.text_format import shown
@@ -22,6 +22,7 @@ from tagwire.wire.varint import UVARINT_MAX
 
 if TYPE_CHECKING:
     from tagwire.connection import RequestInfo, ServerConnection
+    from tagwire.frames.registry import Registry
     from tagwire.testing.peer.journal import Received
 
 
@@ -166,13 +167,20 @@ def as_reply(answer: object) -> Reply:
     raise PeerError(f"expected a response, a Reply or None, got {found}")
 
 
-def check_reply(reply: Reply, response: type[Message]) -> None:
-    """Raise PeerError unless the reply can answer requests whose response class is `response`."""
+def check_reply(reply: Reply, response: type[Message], registry: Registry) -> None:
+    """Raise PeerError or SelectionError unless the reply can answer requests whose response class is `response`."""
     __tracebackhide__ = True
     if reply.message is not None and type(reply.message) is not response:
         raise PeerError(f"expected {response.__name__} as the response, got {type(reply.message).__name__}")
     if reply.version is not None and reply.version not in response.VERSIONS:
         raise PeerError(str(UnsupportedVersionError(response.NAME, reply.version, response.VERSIONS)))
+    header = registry.response_header
+    names = [*(row.name for row in header.FIELDS), "unknown_tags"]
+    for name in reply.header:
+        if name not in names:
+            raise PeerError(f"the {header.NAME} has no field {name!r}; its fields are {', '.join(names)}")
+    for path in reply.fields:
+        registry.select_response(response, path)
 
 
 def frame_of(reply: Reply, request: RequestInfo, server: ServerConnection) -> bytes:
@@ -183,19 +191,12 @@ def frame_of(reply: Reply, request: RequestInfo, server: ServerConnection) -> by
     message = reply.message
     if reply.raw is not None or message is None:
         return reply.raw or b""
-    registry = server.registry
-    names = [*(row.name for row in registry.response_header.FIELDS), "unknown_tags"]
-    missing = [name for name in reply.header if name not in names]
-    if missing:
-        raise PeerError(
-            f"the {registry.response_header.NAME} has no field {missing[0]!r}; its fields are {', '.join(names)}"
-        )
     version = request.version if reply.version is None else reply.version
     if reply.unknown_tags:
         message = message.replace(unknown_tags={**message.unknown_tags, **reply.unknown_tags})
     data = server.send(message, request, version, reply.header)
     for path, value in reply.fields.items():
-        selection = registry.select_response(type(message), path)
+        selection = server.registry.select_response(type(message), path)
         frame = selection.rewrite(data[_SIZE_WIDTH:], version, lambda _, value=value: value)
         data = len(frame).to_bytes(_SIZE_WIDTH, "big") + frame
     return data
@@ -240,6 +241,7 @@ class AnswerRule:
     """The maximum number of requests that the rule answers, or None for any number."""
     enact: Callable[[AnswerRule], None]
     """Called with the rule when its answers are set."""
+    registry: Registry
     requests: list[Received] = field(default_factory=list["Received"], init=False)
     """The answered requests, in order."""
     _answers: Sequence[Any] = field(default=(), init=False)
@@ -298,8 +300,8 @@ class AnswerRule:
             return
         reply = as_reply(answer)
         try:
-            check_reply(reply, self.response)
-        except PeerError as error:
+            check_reply(reply, self.response, self.registry)
+        except TagwireError as error:
             raise PeerError(f"{self}: {error}") from None
 
     def __repr__(self) -> str:

@@ -133,17 +133,6 @@ def test_faults_of_a_sequence_are_combined_with_those_of_its_replies(peer: MockP
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Wait(1), Send(V4)]
 
 
-@pytest.mark.parametrize(
-    ("faults", "message"),
-    [
-        ({"unknown_tags": {5: b"x"}}, "messages of this version have no tagged fields"),
-        (
-            {"header": {"corelation_id": 1}},
-            "ResponseHeader has no field 'corelation_id'; its fields are correlation_id, unknown",
-        ),
-        ({"fields": {"eror_code": 1}}, "eror_code"),
-    ],
-)
-def test_faults_that_a_version_can_not_represent(peer: MockPeer, faults: dict[str, Any], message: str) -> None:
-    assert faulty(peer, 0, **faults) == [Close()]
-    assert message in str(peer.problems[0])
+def test_faults_that_a_version_can_not_represent(peer: MockPeer) -> None:
+    assert faulty(peer, 0, unknown_tags={5: b"x"}) == [Close()]
+    assert "messages of this version have no tagged fields" in str(peer.problems[0])
