@@ -28,10 +28,8 @@ class NoCommonVersionError(UnsupportedVersionError):
         super().__init__(message_name, theirs.highest, ours)
         self.ours = ours
         self.theirs = theirs
-
-    def __str__(self) -> str:
-        theirs = f"the peer has {self.theirs}" if self.theirs else "the peer does not have the API"
-        return f"{self.message_name}: no common version: stable versions here are {self.ours}, {theirs}"
+        found = f"the peer has {theirs}" if theirs else "the peer does not have the API"
+        self.args = (f"{message_name}: no common version: stable versions here are {ours}, {found}",)
 
 
 class LossyVersionsError(NoCommonVersionError):
@@ -47,17 +45,11 @@ class LossyVersionsError(NoCommonVersionError):
         super().__init__(message_name, ours, theirs)
         self.losses = losses
         self.problem = problem
-
-    def __str__(self) -> str:
-        common = self.ours & self.theirs
-        paths = ", ".join(loss.path for loss in self.losses)
-        reason = f"; version {common.highest} would lose {paths}; leave these out"
-        if self.problem:
-            reason = f": {self.problem}; correct this value, or leave it out"
-        return (
-            f"{self.message_name}: the common versions {common} can't represent all of this message{reason}, or choose "
-            "a version yourself"
-        )
+        common = ours & theirs
+        lost = f"; version {common.highest} would lose {', '.join(loss.path for loss in losses)}; leave these out"
+        reason = f": {problem}; correct this value, or leave it out" if problem else lost
+        text = f"the common versions {common} can't represent all of this message{reason}, or choose a version yourself"
+        self.args = (f"{message_name}: {text}",)
 
 
 def negotiate(message: type[Message] | Message, peer: Any) -> int:

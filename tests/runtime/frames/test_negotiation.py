@@ -50,7 +50,7 @@ def test_no_common_version_names_both_ranges(message: type[Message], theirs: tup
     peer = {} if theirs is None else {message.API_KEY: theirs}
     with pytest.raises(NoCommonVersionError) as caught:
         negotiate(message, peer)
-    assert str(caught.value) == f"{message.NAME}: no common version: stable versions here are {text}"
+    assert caught.value.args == (f"{message.NAME}: no common version: stable versions here are {text}",)
     assert isinstance(caught.value, UnsupportedVersionError)
     with pytest.raises(NoCommonVersionError):
         negotiate(message, api_versions(**({} if theirs is None else {f"k{message.API_KEY}": theirs})))
