@@ -76,7 +76,8 @@ def reaching(address: str | tuple[str, int], timeout: float) -> Generator[Addres
         raise InvalidTimeoutError(
             f"timeout: expected a number of seconds above 0, up to {_LONGEST}, got {shown(timeout)}"
         )
-    where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
+    # The socket address of IPv6 has four values, of which the host and port are enough.
+    where = Address.parse(":".join(map(str, address[:2])) if isinstance(address, tuple) else str(address))
     try:
         yield where
     except OSError as error:
@@ -136,10 +137,15 @@ class Peer(BasePeer):
         self._received: list[int] = []
         """The number of received bytes that have not been processed yet, if there are any."""
         self._lock = RLock()  # `ask_all` may take requests from a generator that calls `ask`
+        self._using_socket = RLock()
 
     def close(self) -> None:
+        """Close the connection. Calls of other threads that wait for a response raise PeerConnectionError."""
         self.connection.close()
-        self._socket.close()
+        with suppress(OSError):  # raised if the connection has already ended
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # wake other threads, even if they use TLS
+        with self._using_socket:
+            self._socket.close()
 
     def __enter__(self) -> Peer:
         return self
@@ -153,7 +159,8 @@ class Peer(BasePeer):
                 if isinstance(step, Done):
                     return step.result
                 if isinstance(step, bytes | Sent):
-                    self._exchange(step)
+                    with self._using_socket:
+                        self._exchange(step)
                 else:
                     time.sleep(step)
 

@@ -125,8 +125,9 @@ class _Side:
                 self._splitter.close()
         except TagwireError as error:
             rest = self._splitter.rest()
-            hint = next((f"; the other side uses {name}" for start, name in _OTHERS if rest.startswith(start)), "")
-            self.error = UnusableConnectionError(f"the connection became unusable at byte {at}: {error}{hint}")
+            hints = (f"; the other side uses {name}" for start, name in _OTHERS if rest.startswith(start))
+            kind, remedy = (UnusableConnectionError, "") if data else (PeerConnectionError, "; connect again")
+            self.error = kind(f"the connection became unusable at byte {at}: {error}{next(hints, remedy)}")
             self.error.__cause__ = error
             if not found:
                 raise self.error from error
