@@ -262,6 +262,8 @@ log dump t.pcap|1|t.pcap: expected a log segment, got a network capture; read th
 redact --capture p.pcap|2|This command detects captures; leave out --capture.
 redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
 replay p.pcap --to 127.0.0.1:1|1|p.pcap: skipped 1 response, because bytes or requests are missing from the capture
+replay sasl.jsonl --to 127.0.0.1:1|1|1 gap, because bytes or requests are missing from the capture, or hidden without --
+compare sasl.jsonl sasl.jsonl|0|sasl.jsonl: 1 frame can't be read: a SASL token without a header
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request
 spark convert nosuch --output x|2|nosuch can't be read: No such file or directory
 show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
@@ -314,6 +316,7 @@ add-field X --field X --type int32|2|this project has no specs; `tagwire init` s
 """
 """Wrong command lines, each with its exit status and a part of the error. Standard input is a request in hex."""
 ANSWER = registry.encode_response(ApiVersionsResponse(), 3, correlation_id=7)
+SASL = "".join(f'{{"dir": "req", "hex": "{each}"}}\n' for each in ("0011000000000001ffff0005504c41494e", "00"))
 FRAMES = [len(frame).to_bytes(4, "big") + frame for frame in (bytes.fromhex(HEX), ANSWER)]
 UNPAIRED = pcap(
     Segment(number, data, is_request, "PA" if data else "S", port)
@@ -336,6 +339,7 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     (tmp_path / "text.txt").write_text("hello world this is text\n")
     for name in ("empty.bin", f"{0:020}.index"):
         (tmp_path / name).write_bytes(bytes(8 if name != "empty.bin" else 0))
+    (tmp_path / "sasl.jsonl").write_text(SASL)
     (tmp_path / "meta.properties").write_text("version=1\n")
     (tmp_path / "data.json").write_text('{"topics": [], "allow_auto_topic_creation": true}\n')
     (tmp_path / "p.pcap").write_bytes(UNPAIRED)

@@ -72,8 +72,8 @@ class CaptureUsage:
 
     def _add(self, line: CapturedFrame) -> None:
         kind = "request" if line.is_request else "response"
-        unpaired = "gap" if line.gap else kind if line.is_request else "response without a captured request"
-        name = f"{kind} of API {line.api[0]}" if line.api else unpaired
+        unpaired = kind if line.is_request else "response without a captured request"
+        name = f"{kind} of API {line.api[0]}" if line.api else line.gap.partition(":")[0] or unpaired
         try:
             if line.api:
                 name = self._registry.find(kind, line.api[0]).NAME

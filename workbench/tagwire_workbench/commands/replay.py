@@ -120,7 +120,8 @@ def command(
     played = list(steps(registry, chosen, file, lambda frame: left_out.update(["gap" if frame.gap else "response"])))
     if left_out:
         parts = " and ".join(count(number, kind) for kind, number in left_out.items())
-        say(f"tagwire: {file}: skipped {parts}, because bytes or requests are missing from the capture", err=True)
+        reason = "bytes or requests are missing from the capture, or hidden without --show-sensitive"
+        say(f"tagwire: {file}: skipped {parts}, because {reason}", err=True)
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
     show = summary.add if as_summary else _show_json if as_json else _Lines().show
