@@ -7,7 +7,6 @@ a test can wait for requests. A failed assertion shows what the peer really rece
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -154,14 +153,13 @@ class Journal:
 
         Returns earlier if a problem occurs or if `timeout` seconds have passed.
         """
-        end = time.monotonic() + timeout
+
+        def found() -> list[Received]:
+            return [each for each in self._requests if each.name == cls.NAME]
+
         with self._changed:
-            while True:
-                found = [each for each in self._requests if each.name == cls.NAME]
-                left = end - time.monotonic()
-                if len(found) >= number or self._problems or left <= 0:
-                    return found
-                self._changed.wait(left)
+            self._changed.wait_for(lambda: len(found()) >= number or self._problems, timeout)
+            return found()
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:

@@ -174,11 +174,10 @@ def check_reply(reply: Reply, response: type[Message], registry: Registry) -> No
         raise PeerError(f"expected {response.__name__} as the response, got {type(reply.message).__name__}")
     if reply.version is not None and reply.version not in response.VERSIONS:
         raise PeerError(str(UnsupportedVersionError(response.NAME, reply.version, response.VERSIONS)))
-    header = registry.response_header
-    names = [*(row.name for row in header.FIELDS), "unknown_tags"]
+    names = [*(row.name for row in registry.response_header.FIELDS), "unknown_tags"]
     for name in reply.header:
         if name not in names:
-            raise PeerError(f"the {header.NAME} has no field {name!r}; its fields are {', '.join(names)}")
+            raise PeerError(f"{registry.response_header.NAME} has no field {name!r}; its fields are {', '.join(names)}")
     for path in reply.fields:
         registry.select_response(response, path)
 

@@ -175,7 +175,7 @@ def test_errors_of_a_reply_function_are_kept_for_the_test(peer: MockPeer, reply:
         ([], "the list of answers is empty"),
         (Reply(OK, version=77), "HeartbeatResponse has no version 77; supported versions are 0-4"),
         ([OK, Reply(OK, version=77)], "HeartbeatResponse has no version 77; supported versions are 0-4"),
-        (Reply(OK, header={"id": 1}), "the ResponseHeader has no field 'id'; its fields are correlation_id, unknown"),
+        (Reply(OK, header={"id": 1}), "ResponseHeader has no field 'id'; its fields are correlation_id, unknown"),
         (Reply(OK, fields={"eror_code": 1}), "on(HeartbeatRequest): HeartbeatResponse: eror_code: HeartbeatResponse "),
     ],
 )
