@@ -139,10 +139,9 @@ def test_a_closed_connection(peer: MockPeer) -> None:
         waiting = threads.submit(broker.ask, BEAT)
         peer.wait_for(messages.HeartbeatRequest)
         broker.close()
-        with pytest.raises(tagwire.PeerConnectionError, match="the connection is closed"):
-            waiting.result(20)
-        with pytest.raises(tagwire.PeerConnectionError, match="the connection is closed"):
-            broker.ask(METADATA)
+        for call in (lambda: waiting.result(20), lambda: broker.ask(METADATA)):
+            with pytest.raises(tagwire.PeerConnectionError, match="the connection is closed"):
+                call()
 
 
 @pytest.mark.parametrize(("call", "error"), [

@@ -76,7 +76,7 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
-        if match is None:
+        if match is None or (match[3] and int(match[3]) < int(match[1])):
             raise FilterError(f"{term.key}={term.value}: expected a number or a range such as 3-5, got {text!r}")
         low = int(match[1])
         found.append((low, low if match[2] is None else int(match[3]) if match[3] else None))

@@ -24,6 +24,7 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
         ("api=", "the filter 'api' has no value"),
         ("api=Fetsch", "api=Fetsch: unknown API; did you mean 'Fetch'?"),
         ("version=x", "version=x: expected a number or a range such as 3-5, got 'x'"),
+        ("id=3,9-5", "id=3,9-5: expected a number or a range such as 3-5, got '9-5'"),
         ("dir=up", "dir=up: expected 'request' or 'response'"),
         ("is=odd", "is=odd: expected 'error'"),
         ('"a', "invalid filter '\"a': no closing quotation"),
