@@ -139,9 +139,9 @@ def test_a_closed_connection(peer: MockPeer) -> None:
         waiting = threads.submit(broker.ask, BEAT)
         peer.wait_for(messages.HeartbeatRequest)
         broker.close()
-        for call in (lambda: waiting.result(20), lambda: broker.ask(METADATA)):
+        for call in (waiting, threads.submit(broker.ask, METADATA)):
             with pytest.raises(tagwire.PeerConnectionError, match="the connection is closed"):
-                call()
+                call.result(20)
 
 
 @pytest.mark.parametrize(("call", "error"), [
