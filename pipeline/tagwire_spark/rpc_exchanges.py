@@ -11,7 +11,7 @@ from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from tagwire.captures import CapturedFrame, CaptureError, frame_of_row, frames_of_lines, frames_of_network, unzipped
 from tagwire.errors import TagwireError
-from tagwire.frames.pairing import Pairing
+from tagwire.frames.pairing import SASL_TOKEN, Pairing, SaslTokens
 from tagwire.frames.registry import Registry
 from tagwire.message import Message
 from tagwire.text_format import encodable
@@ -29,8 +29,8 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this represents a gap in a network capture. A gap has an error, but no bytes."""
-        return any(side is not None and side.gap for side in self)
+        """Whether this represents a gap in a network capture, which can contain frames of any API."""
+        return any(side is not None and side.gap not in ("", SASL_TOKEN) for side in self)
 
 
 class Side(NamedTuple):
@@ -47,34 +47,37 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
     A response can be captured before its request. A gap in a capture is yielded as a separate exchange.
     """
-    pairing = Pairing[CapturedFrame](registry)
+    pairing, tokens = Pairing[CapturedFrame](registry), SaslTokens(registry)
     early: dict[Any, list[CapturedFrame]] = {}
     for frame in frames:
         connection = (frame.run, frame.conn)
         if frame.is_close:
             pairing.close(connection)
-            continue
-        if frame.gap:
-            yield from map(_exchange, pairing.miss(connection))
-            yield _exchange(frame)
+            tokens.close(connection)
             continue
         other: CapturedFrame | None = None
-        key = pairing.key(connection, frame.data, is_request=frame.is_request)
-        if not frame.is_request:
-            other = pairing.answer(connection, frame.data, partial(_fit, frame))
-            if other is None:
-                early.setdefault(key, []).append(frame)
-        elif pairing.is_silent(frame.data):
+        if frame.gap:
+            yield from map(_exchange, pairing.miss(connection))
+        else:
+            if not frame.is_request:
+                other = pairing.answer(connection, frame.data, partial(_fit, frame))
+            is_paired = (other or frame.api) is not None
+            if tokens.has(connection, frame.data, is_request=frame.is_request, is_paired=is_paired):
+                frame.gap, frame.data = SASL_TOKEN, b""
+        if frame.gap or (frame.is_request and pairing.is_silent(frame.data)):
             yield _exchange(frame)
             continue
-        else:
+        key = pairing.key(connection, frame.data, is_request=frame.is_request)
+        if frame.is_request:
             other = next((each for each in early.get(key, ()) if _fit(each, frame)), None)
-            if other is None:
-                pairing.wait(connection, frame.data, frame)
-            else:
+            if other is not None:
                 early[key].remove(other)
         if other is not None:
             yield _exchange(frame, other)
+        elif frame.is_request:
+            pairing.wait(connection, frame.data, frame)
+        else:
+            early.setdefault(key, []).append(frame)
     rest = [*pairing.rest(), *(frame for waiting in early.values() for frame in waiting)]
     for frame in sorted(rest, key=lambda each: each.number):
         yield _exchange(frame)
@@ -99,7 +102,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     first = request or response
     assert first is not None
     key, version = _api(exchange)
-    if exchange.is_gap:
+    if first.gap:
         gap = Side(error=TagwireError(first.gap))
         request_side, response_side = (gap, Side()) if request else (Side(), gap)
     else:

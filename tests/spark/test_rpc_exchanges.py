@@ -59,11 +59,10 @@ def test_invalid_rows_are_rejected_as_frames(tmp_path: Path, facts: dict[str, An
     assert text in str(rejected.value)
 
 
-@pytest.mark.parametrize(("size", "expected"), [(3, (None, None)), (4, (12, 4))])
-def test_the_api_of_a_request_that_is_cut_off(tmp_path: Path, size: int, expected: tuple[int | None, ...]) -> None:
-    path = jsonl(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK[:size].hex()})
-    [row] = read(path, "apiKey", "apiVersion", "requestSize", mode="PERMISSIVE")
-    assert row == {"apiKey": expected[0], "apiVersion": expected[1], "requestSize": size}
+def test_the_apis_of_requests_that_are_cut_off(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "a.jsonl", *({"dir": "req", "hex": ASK[:size].hex()} for size in (3, 4)))
+    found = read(path, "apiKey", "apiVersion", "requestSize", mode="PERMISSIVE")
+    assert [tuple(row.values()) for row in found] == [(None, None, 3), (12, 4, 4)]
 
 
 @pytest.mark.parametrize(("name", "column"), [
@@ -114,12 +113,15 @@ def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
 
 
 def test_requests_that_get_no_response_are_kept() -> None:
-    """After a gap, or in a connection with the name of a closed one, it is unknown which request a response answers."""
+    """Check gaps, reused connection names, and SASL tokens: it is unknown which request a response answers."""
     asks = [CapturedFrame(number, True, ASK) for number in range(4)]
     close, gap = CapturedFrame(4, True, b"", is_close=True), CapturedFrame(5, True, b"", gap="lost")
-    events = [asks[0], close, asks[1], CapturedFrame(6, False, ANSWER), *asks[2:], gap]
+    handshake = messages.registry.encode_request(messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=1)
+    login = [CapturedFrame(n, n < 9, data, conn="b") for n, data in enumerate((handshake, b"\0user\0secret", b""), 7)]
+    events = [asks[0], close, asks[1], CapturedFrame(6, False, ANSWER), *asks[2:], gap, *login]
     found = [[side and side.number for side in each] for each in exchanges(events, messages.registry)]
-    assert found == [[1, 6], [2, None], [3, None], [5, None], [0, None]]
+    assert found == [[1, 6], [2, None], [3, None], [5, None], [8, None], [None, 9], [0, None], [7, None]]
+    assert [bool(each.gap) and each.data == b"" for each in login] == [False, True, True]
 
 
 def test_valid_times_and_numbers(tmp_path: Path) -> None:
