@@ -58,7 +58,7 @@ class Options:
         for name, value in rest.items():
             if not isinstance(name, str) or name.lower() not in self._names:
                 names = sorted(self._names.values())
-                raise invalid(f"Unknown option {name!r}; options are {', '.join(names)}{near(name, names)}")
+                raise invalid(f"Unknown option {name!r}; options are {', '.join(names)}{near(name, names) or '.'}")
             if value is not None:
                 self._values[name.lower()] = str(value)
 
@@ -95,9 +95,7 @@ class Options:
             return None
         found = _SIZE.fullmatch(self.text(name).strip().lower())
         if found is None:
-            raise invalid(
-                f"Option {name}: expected a number of bytes, such as 1048576 or 64m, got {shown(self.text(name))}."
-            )
+            raise invalid(f"Option {name}: expected a number such as 1048576 or 64m, got {shown(self.text(name))}.")
         return _in_range(name, int(found[1]) << 10 * "bkmgtp".index(found[2] or "b"), least, most)
 
     def seconds(self, name: str, default: str) -> float:

@@ -94,6 +94,20 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
+def is_url(text: str) -> bool:
+    """Return whether a string is a remote URL, even if `Path` has collapsed its `//` to `/`."""
+    return re.match(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/", text) is not None
+
+
+def output_url(path: str) -> str | None:
+    """Return a URL without trailing slashes, or None for a local path. Raises PipelineError for an incomplete URL."""
+    url = path.rstrip("/") if is_url(path) else None
+    if url is not None and not is_remote(url):
+        text = f"{path}: expected a URL with a bucket, such as s3://bucket/logs; give it as a string,"
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} because a Path can't represent a URL.")
+    return url
+
+
 def is_concurrent(system: Any) -> bool:
     """Return whether several threads may send requests to a file system. Only asynchronous file systems allow this."""
     return bool(getattr(system, "async_impl", False))

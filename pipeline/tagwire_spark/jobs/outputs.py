@@ -9,7 +9,6 @@ An output for a URL is built in a work folder, and then uploaded (`_upload`). Ea
 its own folder. Spark accepts one attempt; the folders of others are removed at the end.
 """
 
-import re
 import shutil
 import tempfile
 import uuid
@@ -17,7 +16,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -30,7 +29,7 @@ from tagwire_spark.files.commit import abandon, work_folders
 from tagwire_spark.files.commit_folder import DONE, Change, Job, in_staging
 from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.remote_commit import RemoteFolder
-from tagwire_spark.files.store import NO_OPTIONS, ConditionalObjects, StorageOptions, is_remote, reaching, store
+from tagwire_spark.files.store import NO_OPTIONS, ConditionalObjects, StorageOptions, output_url, reaching, store
 from tagwire_spark.jobs.tasks import run_units
 
 # Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
@@ -80,10 +79,6 @@ def _put(unit: Sequence[str], job: Job) -> str:
     return staged
 
 
-_URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Matches a remote URL, even if `Path` has collapsed its `//` to `/`."""
-
-
 class Staging:
     """The folders of a running job. Tasks get a copy."""
 
@@ -98,11 +93,6 @@ class Staging:
         target_path.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
             path.rename(target_path / path.name)
-
-
-def is_url(text: str) -> bool:
-    """Return whether a string is a remote URL, even if `Path` has collapsed its `//` to `/`."""
-    return _URL.match(text) is not None
 
 
 class JobOutput(NamedTuple):
@@ -121,16 +111,12 @@ class JobOutput(NamedTuple):
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> JobOutput:
-    """Return the JobOutput for a job's arguments. Raises PipelineError if a URL is given as a `Path`."""
-    text = str(output)
-    if not is_url(text):
-        return JobOutput(local_path(text))
-    if not is_remote(text) or isinstance(output, Path):
-        raise PipelineError(
-            "KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't represent a URL; give the URL as a string."
-        )
+    """Return the JobOutput for a job's arguments. Raises PipelineError for an incomplete URL."""
+    url = output_url(str(output))
+    if url is None:
+        return JobOutput(local_path(str(output)))
     work = None if work_folder is None else local_path(str(work_folder))
-    return JobOutput(text.rstrip("/"), work, StorageOptions(options or {}))
+    return JobOutput(url, work, StorageOptions(options or {}))
 
 
 @contextmanager

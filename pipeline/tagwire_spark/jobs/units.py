@@ -22,8 +22,8 @@ from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.reading import GoneError, if_gone
 from tagwire_spark.files.storage import Listed, Location, folder_of, received
-from tagwire_spark.files.store import StorageOptions, is_remote, store
-from tagwire_spark.jobs.outputs import JobOutput, Staging, is_url, job_output, staging
+from tagwire_spark.files.store import StorageOptions, is_remote, is_url, store
+from tagwire_spark.jobs.outputs import JobOutput, Staging, job_output, staging
 from tagwire_spark.log_read.listing import log_locations, settled_location
 from tagwire_spark.log_read.query import partition_key
 
@@ -106,9 +106,7 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         found.append(str(path))
         if isinstance(path, Path) and is_url(found[-1]):
-            raise PipelineError(
-                "KAFKA_LOG_NOT_FOUND", f"{path}: a Path can't represent a URL; give the URL as a string."
-            )
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: a Path can't represent a URL; give it as a string.")
     return found
 
 

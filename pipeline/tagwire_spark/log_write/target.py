@@ -26,7 +26,7 @@ from tagwire.errors import TagwireError
 from tagwire.log.convert import Conversion
 from tagwire_spark.errors import PipelineError, rejections
 from tagwire_spark.files.local_files import local_path
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, output_url
 from tagwire_spark.log_read.query import OF_BROKERS, paths_of, storage_options
 from tagwire_spark.options import Options, invalid
 
@@ -123,7 +123,7 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     read.flag(_HEADERS)
     [path] = paths_of(read)
     with rejections():
-        root = path.rstrip("/") if is_remote(path) else str(local_path(path))
+        root = output_url(path) or str(local_path(path))
     batch_id = read.number("batchId", 0)
     if batch_id is None and read.has("queryId"):
         raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
