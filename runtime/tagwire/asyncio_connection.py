@@ -65,6 +65,7 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
                     self.connection.sent.arrival = asyncio.Event()
                 self.transport.write(step)
                 await self._wait(self._has_room)
+                self.connection.check()  # a request that gets no response must not be lost silently
             elif isinstance(step, Sent):
                 await self._wait(step.arrival)
             else:

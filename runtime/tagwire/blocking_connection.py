@@ -68,7 +68,7 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int], timeout: float) -> Generator[Address]:
-    """Parse an address and yield it. An OSError in the `with` block becomes a PeerConnectionError.
+    """Parse an address (of IPv6 sockets, the first two values) and yield it. OSErrors become PeerConnectionErrors.
 
     Raises AddressError if the string is not an address, and InvalidTimeoutError for an impossible timeout.
     """
@@ -76,7 +76,6 @@ def reaching(address: str | tuple[str, int], timeout: float) -> Generator[Addres
         raise InvalidTimeoutError(
             f"timeout: expected a number of seconds above 0, up to {_LONGEST}, got {shown(timeout)}"
         )
-    # The socket address of IPv6 has four values, of which the host and port are enough.
     where = Address.parse(":".join(map(str, address[:2])) if isinstance(address, tuple) else str(address))
     try:
         yield where

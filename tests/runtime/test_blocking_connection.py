@@ -24,7 +24,7 @@ from tagwire.testing.peer import Address, MockPeer, Reply, Send
 TLS = Path(__file__).parents[1] / "data" / "tls"
 METADATA = messages.MetadataRequest(topics=None)
 BEAT = messages.HeartbeatRequest(group_id="g", member_id="m")
-SASL = {messages.ApiKey.SASL_AUTHENTICATE: tagwire.Versions(0, 2)}
+VERSIONS = {messages.ApiKey.SASL_AUTHENTICATE: tagwire.Versions(0, 2), messages.ApiKey.PRODUCE: tagwire.Versions(9, 9)}
 BIG = bytes(12_000_000)
 """Too many bytes for the buffers of two sockets."""
 
@@ -174,7 +174,7 @@ def test_a_peer_that_reads_no_request_until_its_response_is_read(driver: Any) ->
 
     requests = [messages.SaslAuthenticateRequest(auth_bytes=BIG)] * 3
     with served(serve) as address:
-        [found] = driver(address, lambda broker: broker.ask_all(requests), timeout=30, versions=SASL)
+        [found] = driver(address, lambda broker: broker.ask_all(requests), timeout=30, versions=VERSIONS)
     assert [len(each.auth_bytes) for each in found] == [len(BIG)] * 3
 
 
@@ -182,9 +182,9 @@ def test_no_socket_stays_open_for_a_peer_that_reads_nothing() -> None:
     brokers = []
 
     async def ask(address: Any, timeout: float) -> None:
-        async with tagwire.connect_async(address, messages.registry, timeout=timeout, versions=SASL) as broker:
+        async with tagwire.connect_async(address, messages.registry, timeout=timeout, versions=VERSIONS) as broker:
             brokers.append(broker)
-            await broker.ask(messages.SaslAuthenticateRequest(auth_bytes=BIG))
+            await broker.ask(messages.ProduceRequest(acks=0, unknown_tags={99: BIG}))
 
     async def run(address: Any) -> None:
         start = time.monotonic()
