@@ -144,7 +144,8 @@ def plan_drafts(
         path = target / component / draft.source.path.name
         files[path], components[path] = _draft_text(draft, is_in_place=is_in_place), component
         # Check the draft, because its new version may break rules that didn't apply to the old versions.
-        problems += read_spec(files[path], file=str(path), component=component, options=options).problems
+        file = f"draft of {draft.source.path}"
+        problems += read_spec(files[path], file=file, component=component, options=options).problems
     _reject(problems)
     plan = _plan(drafts, files, before)
     _reject_losses(plan, components, is_in_place=is_in_place, options=options, released=released)
