@@ -138,6 +138,7 @@ class DataViews:
         self.imports = ModuleImports(taken)
         self.type_imports = ModuleImports(taken)
         self.registers = ModuleImports(taken)
+        self.shared_structs = ModuleImports()
 
     def module(self, source: str) -> DataModuleView:
         structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
@@ -145,11 +146,10 @@ class DataViews:
 
     def module_of(self, structs: tuple[StructView, ...], source: str, doc: str) -> DataModuleView:
         metaclass = self.imports.use("tagwire.message", "data_class")
-        shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
         return DataModuleView(
             source=source,
             doc=doc,
-            imports=[*self.imports.groups, *self.registers.groups, *([shared] if shared else [])],
+            imports=[*self.imports.groups, *self.registers.groups, *self.shared_structs.groups],
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
@@ -314,7 +314,8 @@ class DataViews:
     def element(self, field: FieldSpec) -> str:
         wire = field.type.primitive
         if wire is None:
-            return field.type.name
+            name = field.type.name
+            return self.shared_structs.use(f"{self.package}.{snake_case(name)}", name) if name in self.shared else name
         if field.enum is not None:
             return self.enum(field.enum) if field.enum.closed else f"{self.enum(field.enum)} | {wire.annotation}"
         module = wire.annotation_module

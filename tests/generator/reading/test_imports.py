@@ -11,6 +11,7 @@ from tagwire_generator.reading.imports import SharedStructs, without_imports
 from tagwire_generator.reading.spec import ReadResult, read_data, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
+from tagwire_generator.views.data_view import DataViews
 
 X = '{ "name": "X", "type": "int32", "versions": "0+" }'
 TAGGED = '{ "name": "Label", "type": "string", "taggedVersions": "1+", "tag": 0 }'
@@ -190,10 +191,10 @@ def test_structs_of_two_imports_with_one_name() -> None:
 
 def test_direct_imports_and_owners_of_structs() -> None:
     point = '{ "name": "Point", "structVersions": { "0+": 0 } }'
-    fields = f"{of('Line')}, {of('Point', name='B')}"
-    message = read({**OTHERS, "User.json": user(f'{{ "name": "Line" }}, {point}', fields)}, "User.json").message
+    message = read({**OTHERS, "User.json": user(f'{{ "name": "Line" }}, {point}', of("Line"))}, "User.json").message
     assert message is not None
     assert [(each.name, each.is_direct) for each in message.imports] == [("Line", True), ("Point", True)]
+    assert DataViews(message, None, "p").module("User.json").imports[-1] == ["from p.line import Line"]
     assert {each.name: each.owner for each in message.structs} == {"Point": "Point", "Line": "Line"}
 
 
