@@ -97,8 +97,7 @@ def read_spec(
 
 
 def _sorted(reading: Reading) -> tuple[Problem, ...]:
-    problems = sorted(set(reading.problems), key=lambda problem: (problem.line, problem.column, problem.rule))
-    return tuple(problems)
+    return tuple(sorted(set(reading.problems), key=lambda each: (each.line, each.column, each.rule, each.message)))
 
 
 def read_file(path: str | PathLike[str], *, file: str | None = None, **known: Unpack[_Known]) -> ReadResult:

@@ -249,6 +249,7 @@ def test_all_problems_of_a_file_in_one_run_in_order() -> None:
     expected = {2: ["TW206", "TW202", "TW205", "TW110"], 3: ["TW113"], 5: ["TW402", "TW201", "TW112"]}
     expected |= {6: ["TW406", "TW412", "TW503"], 7: ["TW302", "TW602"], 8: ["TW306"], 10: ["TW611"]}
     assert found == [(line, rule) for line, rules in expected.items() for rule in rules]
+    assert (missing := [problem.message for problem in read_spec("{}").problems[:3]]) == sorted(missing)
 
 
 TAGGED = '"taggedVersions": "1+", "tag": 0'
