@@ -129,7 +129,8 @@ def _uses_of(spec: SpecData) -> Iterator[tuple[Inexpressible, str]]:
         verdict = _verdict(owner, key)
         if verdict and not (is_shared and key in ("type", "dialect")):
             member = node.members[key]
-            yield Inexpressible(f"the key {key}", spec.file, member.line, member.column), verdict
+            spot = Inexpressible(f"the key {key}", spec.file, member.line, member.column)
+            yield spot, "left out" if node.get(key) is None else verdict
     types = [node.members[key].value for node, key, _ in keys if key == "type" and node is not root]
     for type in sorted(types, key=lambda each: (each.line, each.column)):
         if FieldType.parse(text(type)).is_extension:
@@ -139,12 +140,11 @@ def _uses_of(spec: SpecData) -> Iterator[tuple[Inexpressible, str]]:
 def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
     """Yield each key of an object and of the objects nested in it, as (object, key, name of the object's schema)."""
     for key, kind in key_kinds(owner).items():
-        value = node.get(key)
-        if value is None:
+        if key not in node.members:
             continue
         yield node, key, owner
         inner = _NESTED_KINDS.get(kind)
-        for each in items(value) if inner else ():
+        for each in items(node.get(key)) if inner else ():
             if isinstance(each, Object):
                 yield from _keys(each, inner or "")
 

@@ -68,7 +68,7 @@ def wire(struct: object) -> object:
 
 def test_omitted_features_and_plain_replacements(project: Path) -> None:
     write("Plain")
-    write("Ours", aliases=["Older"], dialect="tagwire", about="for a test")
+    write("Ours", aliases=["Older"], dialect=None, about="for a test")
     found = {each["file"]: each for each in json.loads(run("--json").stdout)}
     assert found["specs/Plain.json"]["status"] == "plain"
     ours = found["specs/Ours.json"]
