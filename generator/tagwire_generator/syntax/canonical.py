@@ -100,8 +100,8 @@ class _Key(NamedTuple):
 
 
 def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, what: str) -> dict[str, Any]:
-    for name, value in spec.items():
-        if name not in keys and value is not None:
+    for name in spec:
+        if name not in keys:
             raise SpecError(f"{scope.path or 'message'}: a {what} can't have the key {name!r}; remove the key")
     form: dict[str, Any] = {}
     for name, key in keys.items():

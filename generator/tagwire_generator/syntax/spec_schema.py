@@ -10,7 +10,7 @@ checks only the other specs.
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -53,11 +53,12 @@ class ShapeError(NamedTuple):
 class _Error(Protocol):
     """The attributes of a jsonschema error that this module uses, with narrower types than the library declares."""
 
+    message: str
     validator: str
     validator_value: Any
     instance: Any
     schema: Any
-    absolute_path: Iterable[str | int]
+    absolute_path: Sequence[str | int]
 
 
 class _Validator(Protocol):
@@ -85,21 +86,21 @@ def key_kinds(definition: str) -> Mapping[str, str]:
 
 @functools.lru_cache(maxsize=1)
 def _validator() -> _Validator:
-    from jsonschema import Draft202012Validator, validators
+    from jsonschema import Draft202012Validator, ValidationError, validators
 
     base: Any = Draft202012Validator
     extend: Any = validators.extend
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
-    strict = extend(base, {"dialect": _extension}, type_checker=checker)
+    keywords: Any = {
+        "dialect": lambda validator, dialect, value, schema: [ValidationError(dialect)],
+        # Unlike in JSON Schema, a key whose value is null is missing.
+        "required": lambda validator, keys, value, schema: [
+            ValidationError(key) for key in keys if isinstance(value, dict) and value.get(key) is None
+        ],
+    }
+    strict = extend(base, keywords, type_checker=checker)
     validator: _Validator = strict(schema())
     return validator
-
-
-def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[Exception]:
-    """Report each key of the tagwire dialect."""
-    from jsonschema import ValidationError
-
-    yield ValidationError(f"only the dialect {dialect} has this key")
 
 
 def _is_integer(checker: object, value: object) -> bool:
@@ -160,14 +161,14 @@ def _keyword_test(
             allowed = {(type(value), value) for value in (operand if keyword == "enum" else [operand])}
             return lambda value: not isinstance(value, dict | list) and (type(value), value) in allowed
         case "required":
-            return lambda value: type(value) is not dict or all(key in value for key in operand)
+            return lambda value: type(value) is not dict or all(value.get(key) is not None for key in operand)
         case "items":
             item = test_of(operand)
             return lambda value: type(value) is not list or all(item(each) for each in value)
         case "properties":
             members = {key: test_of(value) for key, value in operand.items()}
             return lambda value: type(value) is not dict or all(
-                members[key](value[key]) for key in value if key in members
+                members[key](value[key]) for key in value if key in members and value[key] is not None
             )
         case "additionalProperties":
             known_keys = part.get("properties", {}).keys()
@@ -189,16 +190,15 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
     plain = _plain(root)
     if _accepts(allow_extensions)(plain):
         return
-    incomplete: set[int] = set()
     for error in _validator().iter_errors(plain):
+        if error.instance is None and isinstance(error.absolute_path[-1], str):
+            continue  # a known key whose value is null is ignored
         node = _node_at(root, error.absolute_path)
         match error.validator:
             case "additionalProperties":
                 yield from _unknown_keys(node, error)
             case "required":
-                if id(node) not in incomplete:
-                    incomplete.add(id(node))
-                    yield from _missing_keys(node, error)
+                yield _missing_key(node, error.message)
             case "enum":
                 yield _unknown_key(node, error)
             case "dialect" if not allow_extensions:
@@ -216,9 +216,9 @@ def is_extended(root: Object, *, by_default: bool) -> bool:
 
 
 def _plain(node: JsonNode) -> Any:
-    """Convert a tree to Python data. Keys whose value is null are left out."""
+    """Convert a tree to Python data."""
     if isinstance(node, Object):
-        return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
+        return {key: _plain(member.value) for key, member in node.members.items()}
     if isinstance(node, Items):
         return [_plain(item) for item in node.items]
     return node.value if isinstance(node, Scalar) else None
@@ -252,13 +252,10 @@ def _unknown_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
             yield ShapeError("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
 
 
-def _missing_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
+def _missing_key(node: JsonNode, key: str) -> ShapeError:
+    """Report a missing key at its null, if there is one."""
     assert isinstance(node, Object)
-    for key in error.validator_value:
-        if key not in error.instance:
-            # A key whose value is null counts as missing. Report this error at the null.
-            node_of_key = node.members.get(key, node)
-            yield ShapeError("TW113", node_of_key, f"the key {key!r} is missing", node)
+    return ShapeError("TW113", node.members.get(key, node), f"the key {key!r} is missing", node)
 
 
 def _unknown_key(node: JsonNode, error: _Error) -> ShapeError:

@@ -51,7 +51,7 @@ LENIENT = """
       ] },
     { "name": "Limit", "type": "int32", "versions": "1-3", "default": "0x7fffffff", "about": 1.50 },
     { "name": "Data", "type": "bytes", "versions": "0+", "default": "", "zeroCopy": true, "nullableVersions": "none" },
-    { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null, "none": null },
+    { "name": "Shared", "type": "Common", "versions": "0+", "flexibleVersions": null, "default": null },
     { "recordFormats": { "2-32767": "v2", "0-1": "v1" }, "name": "Batches", "type": "records", "versions": "0+" }
   ],
   "commonStructs": { "name": "Common", "versions": "0+" },
