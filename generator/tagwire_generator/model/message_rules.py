@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.model.spec_names import NAME_RULE, is_name, snake_case
 from tagwire_generator.problems import Violation, quoted
+from tagwire_generator.project.root import WINDOWS_DEVICES
 
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
@@ -30,11 +31,6 @@ MAX_VERSIONS: Final = 1_000
 RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
 """Names of attributes and modules in every generated package, in lower case. Messages can't have these names."""
 
-_WINDOWS_DEVICES: Final = frozenset(
-    {"aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
-)
-"""Names that a file can't have on Windows, whatever its suffix."""
-
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
 """The response that tells a client which versions a broker supports. Readers recognize it by this name (KIP-511)."""
@@ -52,7 +48,7 @@ def _plain_violation(name: str) -> Violation | None:
     """Return a violation of the rules that apply to both names and aliases, or None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
-    if snake_case(name) in _WINDOWS_DEVICES:
+    if snake_case(name) in WINDOWS_DEVICES:
         reason = "Windows has a device of that name, and can't check out the module"
     elif name.lower() in RESERVED_NAMES:
         reason = "the generated package uses that name already"

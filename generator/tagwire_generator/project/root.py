@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 from tagwire.errors import SpecError
 
-__all__ = ["DEFAULT_SPECS", "SETTINGS_FILE", "find_root", "is_folder", "is_in_project"]
+__all__ = ["DEFAULT_SPECS", "SETTINGS_FILE", "WINDOWS_DEVICES", "find_root", "is_folder", "is_in_project"]
 
 SETTINGS_FILE: Final = "pyproject.toml"
 DEFAULT_SPECS: Final = "message_specs"
 """The folder from which specs are read if the project's settings list no spec sets."""
+WINDOWS_DEVICES: Final = frozenset(
+    {"aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+)
+"""Names that a file or folder can't have on Windows, whatever its suffix, in lower case."""
 
 
 def find_root(start: "Path") -> "Path":

@@ -17,7 +17,7 @@ from tagwire.errors import SpecError, TagwireError
 from tagwire.text_format import suggestion
 from tagwire_generator.project import resources
 from tagwire_generator.project.options import SpecOptions, shown
-from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, find_root, is_folder
+from tagwire_generator.project.root import DEFAULT_SPECS, SETTINGS_FILE, WINDOWS_DEVICES, find_root, is_folder
 
 if TYPE_CHECKING:
     from tagwire_generator.problems import Severity
@@ -319,6 +319,8 @@ def _package(value: object) -> str:
 
 def package_error(name: str) -> str:
     """Return why a package can't have this import name, for an error message, or "" if the name is allowed."""
+    if special := [part for part in name.lower().split(".") if part in WINDOWS_DEVICES or part.startswith("__")]:
+        return f"{special[0]!r} has a special meaning for Windows or Python; choose another name"
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"

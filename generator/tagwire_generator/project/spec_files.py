@@ -14,12 +14,12 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.project.root import is_folder
+from tagwire_generator.project.root import WINDOWS_DEVICES, is_folder
 
 HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
 """The name of the header message for each kind of message."""
 
-_COMPONENT: Final = re.compile("(?!(?i:aux|con|nul|prn|(com|lpt)[1-9])$)[A-Za-z0-9][A-Za-z0-9_-]*")
+_COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 _NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
 _ESCAPE: Final = b"\\u"
 _NO_VERSIONS: Final = re.compile(rb'"validVersions"\s*:\s*"none"')
@@ -108,7 +108,7 @@ def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
 
 def _component(parts: tuple[str, ...], parent: str) -> str:
     component = "".join(parts)
-    if parts and not _COMPONENT.fullmatch(component):
+    if parts and (component.lower() in WINDOWS_DEVICES or not _COMPONENT.fullmatch(component)):
         raise SpecError(
             f"{parent!r}: {component!r} is not a valid component name; rename the folder: a name may contain only "
             "ASCII letters, digits, hyphens and underscores, and can't be the name of a Windows device such as NUL",

@@ -144,7 +144,7 @@ def test_existing_project_is_extended(folder: Path) -> None:
         ("日本", "got '日本'\n"),
         ("class", "is a Python keyword"),
         ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
-        ("json", "is a Python module"),
+        ("__init__", "has a special meaning for Windows or Python"),
         ("tagwire_pings", "is a tagwire module"),
     ],
 )

@@ -151,7 +151,7 @@ REJECTED = {
     "package leaves": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "..x"', "`package` is '..x'"),
     "package is a keyword": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a.class"', "`package` is 'a.class'"),
     "options is a list": (SET + "options = [1]", "it must be a table"),
-    "package of Python": (SET.replace('"messages"', '"os"'), "`package` is 'os', but 'os' is a Python module"),
+    "package of Windows": (SET.replace('"messages"', '"a.Con"'), "`package` is 'a.Con', but 'con' has a special"),
     "package in one of Python": (SET.replace('"messages"', '"json.messages"'), "'json' is a Python module"),
     "unknown option": (SET + "options = { tag_gap = true }", "did you mean 'tag_gaps'?"),
     "wrong option": (SET + "options = { tag_gaps = 1 }", "option `tag_gaps` is 1"),
