@@ -78,6 +78,7 @@ class PipelineError(PySparkException, TagwireError):
     """An error of `tagwire_spark`, which can be caught as a PySpark error or as a tagwire error."""
 
     def __init__(self, condition: str, text: str) -> None:
+        text = text[:-1] if text.endswith("'?.") else text  # a message that ends with "did you mean 'x'?"
         self.text = encodable(text)  # a lone surrogate would kill the worker
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
