@@ -209,11 +209,10 @@ def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None
     is_draft = "versionsWithOptional" in edit.root.members
     key = "optionalFields" if is_draft and (field.tag is not None or field.next_tag) else "fields"
     node = _parent(edit.root, field.parent, file)
-    items = node.get(key)
-    if items is not None and not isinstance(items, Items):
-        raise SpecError(
-            f"{file}: `{key}` is not a list; to convert the spec, run `tagwire fmt`", file=file, line=items.line
-        )
+    member, items = node.members.get(key), node.get(key)
+    if member is not None and not isinstance(items, Items):
+        text = f"`{key}` is not a list; to convert the spec, run `tagwire fmt`"
+        raise SpecError(text, file=file, line=member.line, column=member.column)
     struct: _Tree = plain_tree(node)
     names = [str(each["name"]) for each in struct.get(key) or ()]
     neighbor = field.before or field.after
@@ -223,10 +222,10 @@ def _add_field(edit: SpecEdit, field: NewField, version: int, file: str) -> None
             raise _unknown(file, field.parent, neighbor, names, f" in `{key}`")
         index = names.index(neighbor) + (not field.before)
     entry = _new_entry(field, struct, version, is_draft=is_draft)
-    if items is None:
-        edit.add_list(node, key, entry)
-    else:
+    if isinstance(items, Items):
         edit.insert(items, index, entry)
+    else:
+        edit.add_list(node, key, entry)
 
 
 def _parent(root: Object, path: str, file: str) -> Object:

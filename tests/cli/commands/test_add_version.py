@@ -328,15 +328,15 @@ OTHERS = {
     "a coordinator key": ('"type": "coordinator-key", "apiKey": 1, ' + VERSION_0, "is a coordinator key"),
     "no spec": ('"type"', "TW103"),
     "the highest version": ('"type": "data", ' + VERSION_0.replace('"0"', '"0-32766"'), "TW202"),
+    "fields that are null": ('"type": "data", "fields": null, ' + VERSION_0, "json:1:33: `fields` is not a list"),
 }
 
 
-@pytest.mark.parametrize("case", OTHERS)
-def test_messages_without_a_next_version(project: Path, case: str) -> None:
-    keys, expected = OTHERS[case]
+@pytest.mark.parametrize(("keys", "expected"), OTHERS.values(), ids=OTHERS)
+def test_messages_without_a_next_version(project: Path, keys: str, expected: str) -> None:
     text = f'{{"name": "Odd", {keys}}}'
     (project / "specs/Odd.json").write_text(text)
-    assert expected in run("Odd", code=1).stderr
+    assert expected in run("Odd", "--field", "X", "--type", "int8", code=1).stderr
     assert (project / "specs/Odd.json").read_text() == text
 
 
