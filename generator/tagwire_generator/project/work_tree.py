@@ -111,7 +111,7 @@ def _top(path: Path) -> Path | None:
 def _index(top: Path) -> Path | None:
     """Return the index file that git passes to a hook, such as a separate file for `git commit FILE`.
 
-    None means git's default index.
+    The path may be relative to `top`. None means git's default index.
     """
     given = os.environ.get("GIT_INDEX_FILE")
-    return Path(given).resolve() if given and _top(Path.cwd()) == top else None
+    return top / given if given and _top(Path.cwd()) == top else None

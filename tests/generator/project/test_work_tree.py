@@ -58,7 +58,7 @@ def test_a_hook_has_the_index_of_its_commit(tree: Path, monkeypatch: pytest.Monk
     index.write_bytes((tree / ".git/index").read_bytes())
     git(tree, "reset", "--", "unknown")
     monkeypatch.setenv("GIT_INDEX_FILE", ".git/partial")
-    monkeypatch.chdir(tree)
+    monkeypatch.chdir(tree / "sub")  # git's path is relative to the top of the tree
     assert unknown_files([tree / "unknown"]) == []
     monkeypatch.chdir(tree.parent)
     assert unknown_files([tree / "unknown"]) == [tree / "unknown"], "that is the index of another tree"
