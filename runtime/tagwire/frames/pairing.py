@@ -26,7 +26,7 @@ SILENT: Final = (("ProduceRequest", "acks", 0),)
 """Requests that a broker doesn't answer if a field has a certain value, as (message, field, value)."""
 
 _START: Final = 8
-SASL_TOKEN: Final = "a SASL token without a header: hidden, as it may contain a password; --show-sensitive shows it"
+SASL_TOKEN: Final = "a SASL token without a header, perhaps a password; on the command line, --show-sensitive shows it"
 
 T = TypeVar("T")
 _Connection = tuple["Hashable", int]

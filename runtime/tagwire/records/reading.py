@@ -107,8 +107,8 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error message: the formats in which the batch is valid, and the option to select one."""
-    return f"the batch is valid as {' or '.join(names)}: select a format with --record-format"
+    """Return a hint for an error message: the formats in which the batch is valid, and how to select one."""
+    return f"the batch is valid as {' or '.join(names)}: select a format, on the command line with --record-format"
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:

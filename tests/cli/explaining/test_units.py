@@ -88,7 +88,7 @@ def test_secrets_in_streams_are_hidden(words: tuple[str, ...]) -> None:
     renewal = registry.encode_request(messages.RenewDelegationTokenRequest(hmac=b"hunter2"), 1, correlation_id=2)[:-1]
     stream = sized(handshake, b"\0alice\0hunter2", REQUEST, renewal)
     hidden, shown = (run(*words, *more, stdin=stream, code=1).output for more in ([], ["--show-sensitive"]))
-    assert "password; --show-sensitive shows it" in hidden and "HeartbeatRequest" in hidden
+    assert "password; on the command line, --show-sensitive shows it" in hidden and "HeartbeatRequest" in hidden
     assert [b"hunter2".hex() in output.replace(" ", "") for output in (hidden, shown)] == [False, True]
 
 

@@ -170,11 +170,11 @@ def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
     saved, *_ = salvage(log.Partition(path.parent), tmp_path / "saved")
     assert name in saved.problems[0].message
     for read in (lambda: list(log.read(path)), lambda: list(log.columns(path))):
-        with pytest.raises(log.LogError, match="select a format with --record-format"):
+        with pytest.raises(log.LogError, match="select a format, on the command"):
             read()
     path.write_bytes(drafts)
     for options in ([], ["--guess"], ["--record-format", "auto"]):
         result = tagwire_result("explain", *options, path)
-        assert name in result.output and "select a format with --record-format" in result.output, result.output
+        assert name in result.output and "select a format, on the command" in result.output, result.output
     dumped = tagwire_result("log", "dump", path).stderr
-    assert "select a format with --record-format" in dumped and "--lenient" not in dumped
+    assert "select a format, on the command" in dumped and "--lenient" not in dumped
