@@ -38,7 +38,8 @@ REQUEST = spec("OrderRequest", "request", {"name": "Item", "type": "string"}, ap
 RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"}, apiKey=9)
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
-SPOT = spec("Spot", "struct", {"name": "Names", "type": "[]string", "nullableVersions": "1+"}, flexibleVersions=None)
+SPOT = spec("Spot", "struct", {"name": "Names", "type": "[]string", "nullableVersions": "1+"})
+del SPOT["flexibleVersions"]
 IMPORTS = [{"name": "Spot", "structVersions": {"0+": 0}}]
 OPTIONAL = [{"name": "At", "type": "Spot"}, {"name": "Id", "type": "uuid", "nullableVersions": "1+"}]
 ARRAYS = [{"name": f"F{n}", "type": each} for n, each in enumerate(["[]int8", "[]float64", "[][]string", "[][][]bool"])]
