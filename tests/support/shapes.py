@@ -77,7 +77,8 @@ Version 2 adds Label and Z to the point, and the nullable structs Edge (points F
 
 def make_shapes(root: Path) -> Path:
     """Create a project with the specs of this protocol, but don't generate its code yet."""
-    settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shapes_messages"\noutput = "src"\n'
+    settings = '[tool.tagwire]\nformatter = "ruff"\n'
+    settings += '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shapes_messages"\noutput = "src"\n'
     (root / "pyproject.toml").write_text(f'{settings}lock = "lock.json"\n', encoding="utf-8")
     for name, spec in SPECS.items():
         path = root / "specs" / name

@@ -77,8 +77,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / f"{name}_specs").mkdir()
         for each in specs:
             (folder / f"{name}_specs" / f"{each['name']}.json").write_text(json.dumps(each))
-    settings = "".join(SETTINGS.format(name=name) for name in PACKAGES)
-    (folder / "pyproject.toml").write_text(settings)
+    settings = [SETTINGS.format(name=name) for name in PACKAGES]
+    (folder / "pyproject.toml").write_text("".join(['[tool.tagwire]\nformatter = "ruff"\n', *settings]))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(str(folder))
