@@ -183,7 +183,7 @@ def _read(cls: type[M], obj: Any, version: int | None) -> M:
 def field_from_json(
     message: "type[Message]", path: str, row: FieldRow, value: Any, version: int | None, *, holder: int | None
 ) -> Any:
-    """Parse the JSON value of one field, or of an array element if the path ends in [].
+    """Parse the JSON value of one field, or of an array element if the path ends in [] (or in [][], and so on).
 
     `version` is the version of the message, `holder` the version of the struct that contains the field; both may be
     None. Raises EncodeError for an invalid value.
@@ -192,7 +192,7 @@ def field_from_json(
     reader.path.append(path)
     holder = holder if holder in row.versions else None
     if path.endswith("[]"):
-        return reader.value(row, row.type[2:], value, holder)
+        return reader.value(row, row.type[len(path) - len(path.rstrip("[]")) :], value, holder)
     return reader.field(row, value, holder)
 
 

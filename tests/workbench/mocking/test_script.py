@@ -78,6 +78,7 @@ def test_the_example_is_a_script() -> None:
 
 
 NULL = RULE + "null\n    "
+FETCH = NULL.replace("Heartbeat", "Fetch")
 RANGE = "expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767)"
 INT32 = "expected int32 (-2147483648 to 2147483647)"
 TAG = "expected a tag (a decimal string, 0 to 2147483647)"
@@ -160,6 +161,13 @@ def test_files_that_are_not_scripts(tmp_path: Path, text: str | bytes, expected:
         (NULL + "when: {'group_id[': g}", "expected a path such as topics[0].name, got 'group_id['"),
         (NULL + "when: {header.client: g}", "header.client: RequestHeader has no field 'client'"),
         (NULL + "when: {group_id: {$peer: x}}", ":4:22: $peer: expected 'host' or 'port', got 'x'"),
+        (NULL + "when: {group_id: 5}", ":4:22: expected a string, got int 5"),
+        (NULL + "when: {header.correlation_id: '5'}", f":4:35: {INT32}, got str '5'"),
+        (NULL + "when: {generation_id: null}", ":4:27: is null, but it is not nullable"),
+        (FETCH + "when: {'topics[].partitions[].partition': [[0], 1]}", ":4:47: expected a list of the values at"),
+        (FETCH + "when: {'topics[].partitions[0].partition': [0, x]}", f":4:48: {INT32}, got str 'x'"),
+        (FETCH + "when: {'topics[0].partitions[1]': {partition: x}}", f":4:51: {INT32}, got str 'x'"),
+        (FETCH + "when: {'topics[0]': {topik: x}}", ":4:26: FetchTopic has no field 'topik'"),
         (NULL + "keep: {g: group}", ":4:15: group: HeartbeatRequest has no field 'group'"),
         (RULE + "{body: {eror: 1}}", ":3:20: HeartbeatResponse has no field 'eror'; did you mean"),
         (RULE + "{body: {errorCode: much}}", ":3:31: expected int16 (-32768 to 32767), got str 'much'"),

@@ -12,14 +12,13 @@ from typing import Any, Final
 
 import click
 
-from tagwire.errors import EncodeError
 from tagwire.frames.registry import Registry
 from tagwire.lazy import required
 from tagwire.message import Message
-from tagwire.message.json import UNKNOWN_TAGS, field_from_json, no_field, partial_from_json
+from tagwire.message.json import UNKNOWN_TAGS, field_from_json, partial_from_json
 from tagwire.testing.peer import MockPeer, Received, Reply
 from tagwire.testing.peer.replies import check_reply
-from tagwire.text_format import near, shown
+from tagwire.text_format import near
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_generator.syntax.spec_schema import KINDS
 from tagwire_workbench.mocking.values import Later, RequestPath, Scene, Setting, ValueReader, as_bytes, evaluated
@@ -91,10 +90,7 @@ class _RuleReader:
             return
         self.request, self.response = classes
         values = ValueReader(self.tree, Setting(self.request, self.registry.request_header, self.names))
-        conditions = [
-            (self.path(path, "when", path), values.read(value, (*self.steps, "when", path)))
-            for path, value in rule.get("when", {}).items()
-        ]
+        conditions = [self.condition(path, value, values) for path, value in rule.get("when", {}).items()]
         keeping = [(name, self.path(path, "keep", name)) for name, path in rule.get("keep", {}).items()]
         answers = self.answers(rule["reply"], values)
         with self.tree.errors_of((*self.steps, "versions")):
@@ -111,6 +107,13 @@ class _RuleReader:
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
+
+    def condition(self, text: str, expected: Any, values: ValueReader) -> tuple[RequestPath | None, Any]:
+        steps = (*self.steps, "when", text)
+        path, value = self.path(text, "when", text), values.read(expected, steps)
+        if path is not None:
+            values.check(value, path.rows[-1].struct, steps, path.read, path.json_path)
+        return path, value
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
         assert path is not None, "a script with errors is not served"
@@ -145,6 +148,7 @@ class _AnswerMaker:
     ) -> None:
         self.response = response
         self.response_header: type[Message] = registry.response_header
+        self.values = values
         self.tree = values.tree
         self.body = values.read(answer.get("body"), (*steps, "body"))
         self.raw = values.read(answer.get("raw"), (*steps, "raw"))
@@ -153,8 +157,6 @@ class _AnswerMaker:
             for key in ("header", "fields", "unknown_tags")
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
-        self.indexes: dict[Steps, list[int]] = {}
-        """Maps a list's path to the original indexes of its checked elements: those that don't depend on a request."""
         self.rows: dict[str, Any] = {}
         """The message field to which each path in `fields` leads."""
         self._check(registry, steps)
@@ -193,10 +195,10 @@ class _AnswerMaker:
             inner = (*steps, "fields", path)
             with self.tree.errors_of(inner):
                 (self.rows[path],) = registry.select_response(self.response, path).fields
-                self._check_json(value, self.rows[path].struct, inner, functools.partial(self._field, path), path)
+                self.values.check(value, self.rows[path].struct, inner, functools.partial(self._field, path), path)
         if self.body is not None:
             body = (*steps, "body")
-            self._check_json(self.body, self.response, body, lambda known: partial_from_json(self.response, known))
+            self.values.check(self.body, self.response, body, lambda known: partial_from_json(self.response, known))
 
     def _check_bytes(self, value: Any, steps: Steps) -> None:
         if not isinstance(value, Later):
@@ -208,59 +210,14 @@ class _AnswerMaker:
         names = _header_names(cls)
         if name in names:
             struct = next((row.struct for row in cls.FIELDS if row.name == name), None)
-            self._check_json(value, struct, steps, lambda known: self._header_fields({name: known}), name)
+            self.values.check(value, struct, steps, lambda known: self._header_fields({name: known}), name)
         else:
             self.tree.add_error(steps, f"{cls.NAME} has no field {name!r}{near(name, names)}", of_key=True)
-
-    def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Check a scripted value with `read`. Parts that depend on a request can't be checked yet, and are left out."""
-        known = self._known(value, cls, steps)
-        if isinstance(known, Later):
-            return
-        try:
-            read(known)
-        except EncodeError as error:
-            reached = steps
-            for step in _json_steps(cls, error.path.removeprefix(path)):
-                indexes = self.indexes.get(reached)
-                reached = (*reached, indexes[step] if indexes is not None and isinstance(step, int) else step)
-            self.tree.add_error(reached, error.reason)
-
-    def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return the parts of a scripted value that don't depend on a request. Report unknown field names."""
-        if isinstance(value, list):
-            elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
-            self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]
-            return [elements[index] for index in self.indexes[steps]]
-        if not isinstance(value, dict):
-            return value
-        rows = {row.json_name: row for row in cls.FIELDS} if cls is not None else {}
-        result = {}
-        for key, each in value.items():
-            inner = self._known(each, rows[key].struct if key in rows else None, (*steps, key))
-            if cls is not None and key not in (*rows, UNKNOWN_TAGS):
-                self.tree.add_error((*steps, key), no_field(cls, key, shown(key)), of_key=True)
-            elif not isinstance(inner, Later):
-                result[key] = inner
-        return result
 
 
 def _header_names(cls: type[Message]) -> dict[str, str]:
     """Map the attribute names of header fields, which scripts use, to their JSON names."""
     return {row.name: row.json_name for row in cls.FIELDS} | {"unknown_tags": UNKNOWN_TAGS}
-
-
-def _json_steps(cls: Any, path: str) -> Steps:
-    """Convert a path such as `topics[3].error_code` to the JSON keys and indexes that lead to the value."""
-    steps: list[str | int] = []
-    for part in path.split("."):
-        name, *indexes = part.replace("]", "").split("[")
-        if name:
-            row = next((row for row in cls.FIELDS if row.name == name), None) if cls is not None else None
-            steps.append(row.json_name if row is not None else UNKNOWN_TAGS if name == "unknown_tags" else name)
-            cls = row.struct if row is not None else None
-        steps += map(int, indexes)
-    return tuple(steps)
 
 
 @functools.cache

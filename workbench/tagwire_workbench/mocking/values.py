@@ -19,10 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import TagwireError
+from tagwire.errors import EncodeError, TagwireError
 from tagwire.message import Message
 from tagwire.message.field_table import FieldRow
-from tagwire.message.json import field_to_json
+from tagwire.message.json import UNKNOWN_TAGS, field_from_json, field_to_json, no_field
 from tagwire.testing.peer import Received
 from tagwire.text_format import near, shown, suggestion
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found
@@ -45,6 +45,9 @@ class RequestPath:
 
     def __init__(self, text: str, message: type[Message], header: type[Message]) -> None:
         self.text = text
+        self.json_path = _INDEX.sub("[]", text)
+        """The path with [] for every index, as `field_from_json` expects it."""
+        self.message = header if text.startswith(_HEADER) else message
         self.is_header = text.startswith(_HEADER)
         self.steps: list[str | int | None] = []
         """The steps of the path: field names, indexes, and None for every element of an array."""
@@ -85,6 +88,17 @@ class RequestPath:
         for row in self.rows[:-1]:
             version = row.struct_version(version)
         return field_to_json(self.rows[-1], value, version)
+
+    def read(self, value: Any) -> None:
+        """Raise EncodeError if no request can have this JSON value at the path."""
+        values = [value]
+        for _ in range(self.steps.count(None)):
+            if not all(isinstance(each, list) for each in values):
+                reason = f"expected a list of the values at {self.text}, got {shown(value)}"
+                raise EncodeError(reason, message_name="", version=None, path="")
+            values = [element for each in values for element in each]
+        for each in values:
+            field_from_json(self.message, self.json_path, self.rows[-1], each, None, holder=None)
 
 
 def _value(value: Any, steps: list[str | int | None]) -> Any:
@@ -135,6 +149,8 @@ class ValueReader:
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree
         self.setting = setting
+        self.indexes: dict[Steps, list[int]] = {}
+        """Maps a list's path to the original indexes of its checked elements: those that don't depend on a request."""
 
     def read(self, value: Any, steps: Steps) -> Any:
         """Replace all special objects, such as `{$hex: ...}`. Returns a `Later` if a value depends on the request."""
@@ -148,6 +164,38 @@ class ValueReader:
         if isinstance(value, list):
             return [self.read(each, (*steps, index)) for index, each in enumerate(value)]
         return value
+
+    def check(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
+        """Check a scripted value with `read`. Parts that depend on a request can't be checked yet, and are left out."""
+        known = self._known(value, cls, steps)
+        if isinstance(known, Later):
+            return
+        try:
+            read(known)
+        except EncodeError as error:
+            reached = steps
+            for step in _json_steps(cls, error.path.removeprefix(path)):
+                indexes = self.indexes.get(reached)
+                reached = (*reached, indexes[step] if indexes is not None and isinstance(step, int) else step)
+            self.tree.add_error(reached, error.reason)
+
+    def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
+        """Return the parts of a scripted value that don't depend on a request. Report unknown field names."""
+        if isinstance(value, list):
+            elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
+            self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]
+            return [elements[index] for index in self.indexes[steps]]
+        if not isinstance(value, dict):
+            return value
+        rows = {row.json_name: row for row in cls.FIELDS} if cls is not None else {}
+        result = {}
+        for key, each in value.items():
+            inner = self._known(each, rows[key].struct if key in rows else None, (*steps, key))
+            if cls is not None and key not in (*rows, UNKNOWN_TAGS):
+                self.tree.add_error((*steps, key), no_field(cls, key, shown(key)), of_key=True)
+            elif not isinstance(inner, Later):
+                result[key] = inner
+        return result
 
 
 def evaluated(value: Any, scene: Scene) -> Any:
@@ -294,3 +342,16 @@ def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
             f"{form}: expected {row.expected}, got {found(value[form])}{_QUOTE_HINT if row.kind is str else ''}"
         )
     return row.read(value, setting)
+
+
+def _json_steps(cls: Any, path: str) -> Steps:
+    """Convert a path such as `topics[3].error_code` to the JSON keys and indexes that lead to the value."""
+    steps: list[str | int] = []
+    for part in path.split("."):
+        name, *indexes = part.replace("]", "").split("[")
+        if name:
+            row = next((row for row in cls.FIELDS if row.name == name), None) if cls is not None else None
+            steps.append(row.json_name if row is not None else UNKNOWN_TAGS if name == "unknown_tags" else name)
+            cls = row.struct if row is not None else None
+        steps += map(int, indexes)
+    return tuple(steps)
