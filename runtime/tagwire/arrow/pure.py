@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
-from tagwire.arrow.shape import Column, type_name
+from tagwire.arrow.shape import UNITS, Column, type_name
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import fresh
@@ -203,7 +203,7 @@ def _type(column: Column) -> Any:
 
 
 def _unit(column: Column) -> str:
-    return {"s": "s", "m": "ms", "u": "us", "n": "ns"}[column.format[2]]
+    return UNITS[column.format[2]]
 
 
 def _width(column: Column) -> int:

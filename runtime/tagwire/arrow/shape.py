@@ -18,7 +18,7 @@ TAGS: Final = "unknown_tags"
 
 _WIDE: Final = {"C": "s", "S": "i", "I": "l"}
 _WITH_WIRE: Final = (Fixed, NullableFixed, Sized)
-_UNITS: Final = ("s", "ms", "us", "ns")
+UNITS: Final = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
 _TYPE_NAMES: Final = {
     "b": "bool",
     "c": "int8",
@@ -33,9 +33,12 @@ _TYPE_NAMES: Final = {
     "g": "double",
     "u": "string",
     "z": "binary",
-    **{f"ts{letter}:UTC": f"timestamp[{unit}, UTC]" for letter, unit in zip("smun", _UNITS, strict=True)},
-    **{f"tD{letter}": f"duration[{unit}]" for letter, unit in zip("smun", _UNITS, strict=True)},
+    **{f"tD{letter}": f"duration[{unit}]" for letter, unit in UNITS.items()},
     # types of columns that users pass in
+    **{f"tt{letter}": f"time{32 if letter in 'sm' else 64}[{unit}]" for letter, unit in UNITS.items()},
+    "tdD": "date32[day]",
+    "tdm": "date64[ms]",
+    "tin": "month_day_nano_interval",
     "n": "null",
     "e": "halffloat",
     "U": "large_string",
@@ -44,6 +47,11 @@ _TYPE_NAMES: Final = {
     "vz": "binary_view",
     "+l": "list",
     "+L": "large_list",
+    "+vl": "list_view",
+    "+vL": "large_list_view",
+    "+r": "run_end_encoded",
+    "+ud": "dense_union",
+    "+us": "sparse_union",
     "+m": "map",
     "+s": "struct",
 }
@@ -54,10 +62,12 @@ def type_name(format: str) -> str:
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
+    if kind[:2] == "ts" and kind[2:] in UNITS:
+        return f"timestamp[{UNITS[kind[2:]]}{width and f', {width}'}]"
     if kind == "d":
         digits = width.split(",")
         return f"decimal{digits[2] if len(digits) > 2 else 128}({', '.join(digits[:2])})"
-    return _TYPE_NAMES.get(format, format)
+    return _TYPE_NAMES.get(kind if kind[:2] == "+u" else format, format)
 
 
 class Column:

@@ -188,6 +188,16 @@ def test_objects_that_are_not_arrays(call: Any) -> None:
             pa.table({"a": [b"x"]}),
             r"data: expected binary, got the Arrow type 'struct.*'; of a table, give the column that has them",
         ),
+        *(
+            (pa.array([], type), rf"data: expected binary, got the Arrow type '{name}'$")
+            for type, name in (
+                (pa.timestamp("us"), r"timestamp\[us\]"),
+                (pa.timestamp("ms", "Asia/Tokyo"), r"timestamp\[ms, (tz=)?Asia/Tokyo\]"),
+                (pa.date32(), r"date32\[day\]"),
+                (pa.time64("ns"), r"time64\[ns\]"),
+                (pa.list_view(pa.int8()), "list_view.*"),
+            )
+        ),
     ],
 )
 def test_columns_that_are_not_bytes(data: Any, message: str) -> None:
