@@ -191,7 +191,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 def _local(path: str) -> Iterator[Location]:
     with rejections():
         local = local_path(path)
-        if exists(local):
+        if exists(local) or local.is_symlink():
             yield Location(local, is_named=True)
             return
         found = matching_paths(local) if glob.has_magic(str(local)) else ()

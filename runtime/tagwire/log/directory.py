@@ -62,7 +62,7 @@ def _below(path: Path, parents: tuple[Path, ...], searched: Callable[[Path], Non
         with os.scandir(path) as found:
             below = sorted((each.name, each) for each in found if each.is_dir() and not _is_hidden(each.name))
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable(error.filename or path, error) from None
     for name, each in below:
         if not (each.is_symlink() and _leads_back((path / name).resolve(), parents)):
             yield from _below(path / name, parents, searched)

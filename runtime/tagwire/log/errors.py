@@ -6,7 +6,7 @@ problems, which have the same ids.
 
 import os
 from collections import Counter
-from errno import EDQUOT, EFBIG, ENOSPC, EROFS
+from errno import EDQUOT, EFBIG, ELOOP, ENOENT, ENOSPC, EROFS
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final, NamedTuple, NoReturn
@@ -165,6 +165,8 @@ def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
     """Convert an OSError to a LogPathError if the file or folder is missing, and otherwise to a LogReadError."""
     text = f"{path} can't be read{at}: {error.strerror or error}"
+    if error.errno in (ENOENT, ELOOP) and (link := Path(str(path))).is_symlink():
+        text += f"; it is a link to {link.readlink()}: restore its target, or remove the link"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
 
 

@@ -247,6 +247,9 @@ def test_links_between_folders_find_nothing_twice(tmp_path: Path) -> None:
     assert found_below(root) == ["disk/orders-1", "orders-0", "out/orders-2"]
     (tmp_path / "link").symlink_to(root)
     assert found_below(tmp_path / "link") == ["disk/orders-1", "orders-0", "out/orders-2"]
+    (root / "loop").symlink_to("loop")
+    with pytest.raises(log.LogPathError, match=r"kafka.loop can't be read: .*; it is a link to loop: restore its"):
+        found_below(root)
 
 
 def test_a_folder_of_logs(logs: Path) -> None:

@@ -178,6 +178,12 @@ def test_segment_deleted_during_the_listing(kafka: Path, monkeypatch: pytest.Mon
 def test_names_that_no_file_has(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*File name too long"):
         rows(tmp_path / ("x" * 300))
+    (tmp_path / "gone-0").symlink_to("disk2")
+    for name in ("gone-0", "gone-*"):
+        with pytest.raises(
+            PipelineError, match=r"NOT_FOUND.*gone-0 can't.*; it is a link to disk2: restore its target"
+        ):
+            rows(tmp_path / name)
 
 
 def test_single_segment_is_read_without_its_neighbors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
