@@ -4,7 +4,7 @@ Spark doesn't check NOT NULL columns for nulls. If a whole column is declared NO
 for nulls. A schema may declare a field of a message NOT NULL only if the spec doesn't allow null for it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,24 +14,31 @@ from tagwire_spark.columns.arrow_types import in_type
 from tagwire_spark.errors import PipelineError
 
 
+def columns_of(source: str, schema: StructType, known: Collection[str]) -> dict[str, StructField]:
+    """Map names in `known` to the columns of a schema. Case is ignored, as elsewhere in Spark.
+
+    Raises PipelineError for unknown columns, and if two columns have the same name.
+    """
+    names = {name.lower(): name for name in known}
+    found: dict[str, StructField] = {}
+    for column in schema:
+        name = names.get(column.name.lower())
+        if name is None:
+            raise _unknown(f"{source} has no column {column.name}; it has {', '.join(known)}.")
+        if name in found:
+            raise _unknown(f"Columns {found[name].name} and {column.name} are the same column; give only one of them.")
+        found[name] = column
+    return found
+
+
 def check_requested_columns(source: str, requested: StructType, there: StructType) -> StructType:
-    """Return the requested columns, with their names spelled as in the source. Case is ignored, as elsewhere in Spark.
+    """Return the requested columns, with their names spelled as in the source.
 
     Raises PipelineError for unknown columns, wrong types, and NOT NULL fields that may contain nulls.
     """
     types = {field.name: field.dataType for field in there}
-    names = {name.lower(): name for name in types}
-    found_names: dict[str, str] = {}
     fields = []
-    for column in requested:
-        name = names.get(column.name.lower())
-        if name is None:
-            raise _unknown(f"{source} has no column {column.name}; it has {', '.join(types)}.")
-        if name in found_names:
-            raise _unknown(
-                f"Columns {found_names[name]} and {column.name} are the same column; request only one of them."
-            )
-        found_names[name] = column.name
+    for name, column in columns_of(source, requested, types).items():
         field = StructField(name, column.dataType, column.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()

@@ -42,7 +42,7 @@ from tagwire_spark.log_write.micro_batch import (
 )
 from tagwire_spark.log_write.staged_segments import StagedSegment, renumber
 from tagwire_spark.log_write.staging import Output
-from tagwire_spark.log_write.target import LogTarget
+from tagwire_spark.log_write.target import SPELLED, LogTarget
 
 _AT_ONCE: Final = 8
 _EPOCHS: Final = "leader-epoch-checkpoint"
@@ -162,7 +162,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
     """Write a task's rows to staged segments. Raises PipelineError for rows that can't be encoded or written."""
     try:
         for batch in iterator:
-            output.add_batch(batch)
+            output.add_batch(batch.rename_columns([SPELLED[name.lower()] for name in batch.schema.names]))
         return output.end()
     except PipelineError:
         raise

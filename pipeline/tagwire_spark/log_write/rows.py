@@ -196,8 +196,11 @@ class _Columns:
     def _append_times(self) -> Any:
         if "timestampType" not in self.names:
             return self._all(None)
-        pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)
-        return [time if kind == 1 else None for kind, time in pairs]
+        kinds = self.values("timestampType", 0)
+        for kind in {*kinds} - {0, 1, -1}:
+            text = f"A row has timestampType {kind}; expected 0 (create time), 1 (append time) or -1 (no timestamp)."
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
+        return [time if kind == 1 else None for kind, time in zip(kinds, self.timestamps(), strict=True)]
 
     def _all(self, value: Any) -> Any:
         return repeat(value, self.batch.num_rows)
@@ -285,8 +288,8 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 def _is_plain(batch: Any, target: LogTarget) -> bool:
     """Return whether C code can convert all values of a batch.
 
-    C code can't convert markers, append times, null headers, null offsets, or tombstone flags that contradict the
-    value.
+    C code can't convert markers, append times, invalid timestamp types, null headers, null offsets, or tombstone flags
+    that contradict the value.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
@@ -295,7 +298,7 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
     checks = (
         headers is None or _has_all_keys(headers),
         _is_all(columns.get("tombstone", null), lambda each: pc.equal(each, pc.is_null(value))),
-        _is_all(columns.get("timestampType", null), lambda each: pc.not_equal(each, 1)),
+        _is_all(columns.get("timestampType", null), lambda each: pc.is_in(each, pa.array([-1, 0, None], each.type))),
         _is_all(columns.get("isControl", null), pc.invert),
         not ("offset" in columns and columns["offset"].null_count),
     )

@@ -24,6 +24,7 @@ from pyspark.sql.types import (
 
 from tagwire.errors import TagwireError
 from tagwire.log.convert import Conversion
+from tagwire_spark.columns.schema_check import columns_of
 from tagwire_spark.errors import PipelineError, rejections
 from tagwire_spark.files.local_files import local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, output_url
@@ -72,7 +73,8 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
     "headerNames": (ArrayType,),
 }
 """The allowed columns, with their types. The last four are ignored."""
-
+SPELLED: Final = {name.lower(): name for name in COLUMNS}
+"""Maps lower-case column names to names in `COLUMNS`, because Spark ignores the case of names."""
 
 _HEADERS: Final = "includeHeaders"
 """This option has no effect, because headers are written whenever there is a headers column."""
@@ -151,21 +153,19 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
 
 def check_columns(schema: StructType, target: LogTarget) -> None:
     """Raise PipelineError if a DataFrame lacks required columns, or has columns that the write would ignore."""
-    for field in schema:
-        if field.name not in COLUMNS:
-            text = f"kafka_log can't write column {field.name}; it accepts only the columns {', '.join(COLUMNS)}."
-            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
-        types = COLUMNS[field.name]
-        if not isinstance(field.dataType, (*types, NullType)) or not _is_headers(field.name, field.dataType):
+    found = columns_of("kafka_log", schema, COLUMNS)
+    for name, field in found.items():
+        types = COLUMNS[name]
+        if not isinstance(field.dataType, (*types, NullType)) or not _is_headers(name, field.dataType):
             expected = "array<struct<key:string,value:binary>>"
-            if field.name != "headers":
+            if name != "headers":
                 expected = " or ".join(each().simpleString() for each in types)
-            found = field.dataType.simpleString()
-            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name}: expected {expected}, got {found}.")
-    names = schema.fieldNames()
-    if "value" not in names:
-        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column 'value' is missing; got columns {', '.join(names)}.")
-    if "topic" not in names and target.topic is None:
+            text = f"Column {field.name}: expected {expected}, got {field.dataType.simpleString()}."
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+    if "value" not in found:
+        text = f"Column 'value' is missing; got columns {', '.join(schema.names)}."
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
+    if "topic" not in found and target.topic is None:
         raise invalid("The topic is missing; add column 'topic', or set option 'topic'.")
 
 

@@ -134,7 +134,7 @@ def test_reading_and_writing_through_spark(spark: SparkSession, tmp_path: Path) 
 
 
 def test_rows_of_strings_without_offsets(spark: SparkSession, tmp_path: Path) -> None:
-    df = spark.range(10).selectExpr("cast(id % 2 as int) as partition", "concat('v', id) as value")
+    df = spark.range(10).selectExpr("cast(id % 2 as int) as Partition", "concat('v', id) as VALUE")
     for _ in range(2):
         save(in_log_order(df), tmp_path, topic="made", compression="gzip")
     assert offsets(tmp_path) == {"made-0": list(range(10)), "made-1": list(range(10))}
@@ -274,6 +274,7 @@ def test_records_that_a_format_has_no_place_for(
         ("value binary", {}, "topic"),
         ("topic string, key binary", {}, "Column 'value' is missing"),
         ("topic string, value binary, more int", {}, "more"),
+        ("topic string, value binary, Value binary", {}, "Columns value and Value are the same column"),
         ("topic string, value int", {}, "binary or string"),
         ("topic string, value binary, headers string", {}, "array<struct<key:string,value:binary>>"),
         ("topic string, value binary", {"recordFormat": "v9"}, "v9"),

@@ -126,6 +126,7 @@ CASES: dict[str, list[Any]] = {
     "a part of a batch": [
         batch(key=[b"%d" % n for n in NUMBERS], value=[None, b"v"] * 20, offset=NUMBERS).slice(7, 21)
     ],
+    "types without a time": [batch(value=[b"v"] * 40, timestampType=[0, -1, None, 0] * 10)],
     "nothing": [batch(value=[]), batch(value=[b"v"] * 40)],
 }
 
@@ -178,8 +179,9 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
         ),
         ({"tombstone": [True] * 40}, "tombstone"),
         ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a null header"),
+        ({"timestampType": [0, 1, -1, None] * 9 + [0, 0, 0, 2]}, "timestampType 2; expected 0"),
     ],
-    ids=["order", "negative", "highest", "tombstone", "header"],
+    ids=["order", "negative", "highest", "tombstone", "header", "timestampType"],
 )
 def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[Any]], reason: str) -> None:
     batches = [batch(value=[b"v"] * 40, **columns)]
