@@ -25,6 +25,7 @@ from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.limits import DEFAULT_LIMITS, Limits, check_limits
 from tagwire.versions import NONE, Versions
+from tagwire.wire.buffers import held
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -113,6 +114,7 @@ class _Side:
 
     def _receive(self, data: bytes | memoryview) -> list[Any]:
         self.check()
+        data = held(data)  # raises TypeError while the connection is still usable
         found: list[Any] = []
         at = self._splitter.offset
         try:
@@ -387,6 +389,11 @@ class ServerConnection(_Side):
         """
         check_type("request", request, RequestInfo, "a request from `receive`")
         check_type("header", header, Mapping | None, "a dict of header fields")
+        check_kind(response, version, "response")
+        cls = self.registry.request_class(request.frame)[0] if request.message is None else type(request.message)
+        if response.API_KEY != cls.API_KEY:
+            reason = f"expected a response to {cls.NAME}, got {response.NAME}"
+            raise EncodeError(reason, message_name=response.NAME, version=version, path="")
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version
         if fields.keys() == {"correlation_id"}:

@@ -20,6 +20,7 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 from tagwire.text_format import encodable, shown, whole_number
+from tagwire.wire.buffers import as_bytes
 
 __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
@@ -48,11 +49,12 @@ class Login:
         Raises SaslError if the login fails, if it is already over, or if the peer does not prove that it knows the
         password.
         """
+        data = as_bytes(received)
         state = getgeneratorstate(self._steps)
         if state == GEN_CLOSED:
             raise SaslError(f"{self.mechanism}: this login is over; begin another one")
         try:
-            return next(self._steps) if state == GEN_CREATED else self._steps.send(bytes(received))
+            return next(self._steps) if state == GEN_CREATED else self._steps.send(data)
         except StopIteration:
             return None
 

@@ -40,6 +40,10 @@ PYTHON: Any = python_serializer(C, 0)
 COLUMN = pa.array([DATA])
 HERE = Path(__file__).parent
 
+USABLE: Any = connection.Connection(registry)
+LOGIN: Any = tagwire.sasl.login("SCRAM-SHA-256", "alice", "secret")
+LOGIN.step()
+IDLE: Any = MockPeer()
 REQUEST = connection.RequestInfo(HEARTBEAT, 0, 7, m.RequestHeader(correlation_id=7))
 VERSIONS = {12: tagwire.Versions(0, 4)}
 A_CLASS = "expected a message class, such as MetadataRequest, got "
@@ -62,6 +66,11 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("data: expected bytes, got str", lambda: C.decode("0007", 0)),
     ("data: expected bytes, got str", lambda: registry.decode_request("0007")),
     ("data: expected bytes, got str", lambda: t.FrameSplitter().feed("0007")),
+    ("data: expected bytes, got int", lambda: USABLE.receive(5)),
+    ("data: expected bytes, got NoneType", lambda: USABLE.receive(None)),
+    ("data: expected bytes, got NoneType", lambda: LOGIN.step(None)),
+    ("timeout: expected a number of seconds, got None", lambda: IDLE.wait_for(C, timeout=None)),
+    ("count: expected a number of requests, got '1'", lambda: IDLE.wait_for(C, count="1")),
     (f"{A_CLASS}'Ping'", lambda: t.negotiate("Ping", {})),
     (f"{A_CLASS}'Ping'", lambda: t.select("Ping")),
     (f"{A_CLASS}'Ping'", lambda: t.trace("Ping", b"", 0)),

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tagwire_messages as messages
 from tagwire.connection import Answer, Connection, RequestInfo, ServerConnection, UnusableConnectionError
+from tagwire.errors import EncodeError
 from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError
 from tagwire.versions import Versions
 from tagwire_messages.api_versions_response import ApiVersion
@@ -152,7 +153,18 @@ def test_an_interrupt_while_a_response_is_read_makes_it_unusable(monkeypatch: py
         client.send(METADATA)
 
 
+def test_an_argument_that_is_not_bytes_leaves_it_usable() -> None:
+    client, _ = connected()
+    for wrong in (5, None, "x"):
+        with pytest.raises(TypeError, match=r"^data: expected bytes, got"):
+            client.receive(cast("Any", wrong))
+    assert client.error is None and client.receive(memoryview(b"\0\0")) == []
+
+
 def test_a_server_sees_requests_in_versions_that_it_does_not_have() -> None:
     frame = b"\0\x12\0\x63" + (5).to_bytes(4, "big") + b"\0\1a\0"
-    [request] = ServerConnection(REGISTRY).receive(len(frame).to_bytes(4, "big") + frame)
+    server = ServerConnection(REGISTRY)
+    [request] = server.receive(len(frame).to_bytes(4, "big") + frame)
+    with pytest.raises(EncodeError, match="expected a response to ApiVersionsRequest, got MetadataResponse"):
+        server.send(messages.MetadataResponse(), request, 0)
     assert (request.message, request.version, request.correlation_id, request.header.client_id) == (None, 99, 5, "a")

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from tagwire.addresses import Address
+from tagwire.arguments import check_type
 from tagwire.errors import TagwireError, UnsupportedVersionError
 from tagwire.message.base import Message
 from tagwire.message.declarations import attributes_of
@@ -220,6 +221,8 @@ class JournalAssertions:
         """
         __tracebackhide__ = True
         cls = self.request_class(request)
+        check_type("count", count, int, "a number of requests")
+        check_type("timeout", timeout, int | float, "a number of seconds")
         found = self.journal.wait(cls, count, timeout)
         if len(found) < count:
             text = f"{counted(len(found), cls.NAME)} received within {timeout:g} s; {count} expected"
