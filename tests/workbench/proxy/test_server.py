@@ -16,6 +16,7 @@ from tagwire.testing.peer import MockPeer, Reply
 from tagwire_messages.metadata_response import MetadataResponseBroker
 from tagwire_workbench.mocking.script import read_script
 from tagwire_workbench.proxy import ProxyError, RecordedFrame, RecordingProxy
+from tagwire_workbench.proxy.server import _Link
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_peer.yaml"
 REQUEST = framed(BEAT, 4)
@@ -70,12 +71,27 @@ def test_one_hundred_connections(peer: MockPeer) -> None:
     assert len({each.connection for each in proxy.frames}) == 100
 
 
-def test_half_closed_client_still_receives_responses(peer: MockPeer) -> None:
+@pytest.mark.parametrize("is_early", [False, True])
+def test_half_closed_client_still_receives_responses(
+    peer: MockPeer, is_early: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = _Link.begin
+
+    def begin_early(link: _Link) -> None:
+        """Receive a request and the end of the stream before the server is connected, as happens with uvloop."""
+        begin(link)
+        link.client.data_received(REQUEST)
+        link.client.eof_received()
+
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
-            writer.write(REQUEST)
-            writer.write_eof()
+            if not is_early:
+                writer.write(REQUEST)
+                writer.write_eof()
             assert await reader.read() == ANSWER
+
+    if is_early:
+        monkeypatch.setattr(_Link, "begin", begin_early)
 
     proxy: Any = proxied(peer, play)
     assert (proxy.problems, [(each.connection, each.is_close) for each in proxy.closed]) == ([], [(1, True)])

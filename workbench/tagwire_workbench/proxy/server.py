@@ -232,6 +232,8 @@ class _Side(asyncio.Protocol):
         self.receive: Callable[[bytes], Iterable[Bytes]] = lambda data: ()
         self.is_closed = False
         self._link = link
+        self._early: list[Bytes] = []
+        """Bytes to send to this side, received before its socket was connected: uvloop reads before `begin` pauses."""
         self._has_ended = False
         self._pauses: set[str] = set()
 
@@ -243,6 +245,11 @@ class _Side(asyncio.Protocol):
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self is self._link.client:
             self._link.begin()
+        for part in self._early:
+            self.transport.write(part)
+        self._early.clear()
+        if self.other._has_ended:
+            self.transport.write_eof()
 
     def data_received(self, data: bytes) -> None:
         self._send_on(self.receive(data))
@@ -296,5 +303,7 @@ class _Side(asyncio.Protocol):
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
         for part in parts:  # generating the parts also records the frames
-            if to is not None and not to.is_closing():
+            if to is None:
+                self.other._early.append(part)
+            elif not to.is_closing():
                 to.write(part)
