@@ -100,6 +100,8 @@ class AnyPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
             self.fail("the path is empty; give a file or a directory", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("standard input and output can't be used here; give a path, such as ./-", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -111,6 +111,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
         ("--to b:0 --output new", 2, "b:0: expected the port of a server, got 0"),
         ("--to b:1 --output none/new", 1, "none/new can't be written: No such file or directory; give a"),
         ("--to b:1 --output old/new", 1, "old/new can't be written: Not a directory; give a file in"),
+        ("--to b:1 --output -", 2, "standard input and output can't be used here; give a path, such as ./-"),
         ("--to b:1 --listen x --output new", 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
         ("--to b:1 --listen 0.0.0.0:0 --output new", 1, "other machines can reach it at 0.0.0.0"),
         ("--to b:1 --output new --time nan", 2, "expected a number of seconds from 0 to 1000000, got nan"),
@@ -123,4 +124,4 @@ def test_rejected_input(words: str, code: int, expected: str, tmp_path: Path, mo
     Path("old").write_text("kept")
     found = run(*words.split())
     assert (found[0], found[1]) == (code, "") and expected in found[2]
-    assert not Path("new").exists() and Path("old").read_text() == "kept"
+    assert [*Path().iterdir()] == [Path("old")] and Path("old").read_text() == "kept"
