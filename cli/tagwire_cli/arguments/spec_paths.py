@@ -72,7 +72,7 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
     if revision is not None:
         options = settings.options_of(folder)
         try:
-            others = [each for each in (spec_set.sources if spec_set else ()) if each != folder.resolve()]
+            others = [each for each in (spec_set.sources if spec_set else ()) if each.resolve() != folder.resolve()]
             shared = [each for other in others for each in specs_at(revision, other)]
             found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options, shared)))
         except NotAtRevisionError as error:

@@ -181,7 +181,7 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     from tagwire_generator.project.spec_files import SpecData, SpecFile, find_specs, spec_data
 
     spec_set = settings.set_of(path.parent)
-    if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs):
+    if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs.resolve()):
         siblings = [
             SpecFile("", each)
             for each in sorted(path.parent.glob("*.json"))

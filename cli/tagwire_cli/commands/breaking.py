@@ -126,7 +126,7 @@ class ProjectSpecs:
 
         spec_set, here = self.settings.set_of(path), path.resolve()
         if spec_set is not None:
-            folders = [folder for folder in spec_set.sources if folder != here]
+            folders = [folder for folder in spec_set.sources if folder.resolve() != here]
         else:
             folders = [here.parent] if here.is_file() else []
         found: list[Path] = []

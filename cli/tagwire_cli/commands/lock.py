@@ -97,7 +97,7 @@ def _specs_and_locks(settings: "Settings", path: Path | None, lock_file: Path | 
             )
         return [(specs, lock) for specs, lock in found if lock]
     spec_set = settings.set_of(path)
-    file = lock_file or (spec_set.lock if spec_set and spec_set.specs == path.resolve() else None)
+    file = lock_file or (spec_set.lock if spec_set and spec_set.specs.resolve() == path.resolve() else None)
     if file is None:
         raise click.UsageError(f"[tool.tagwire] sets no lock file for {path}; give --file FILE")
     return [(path, file)]

@@ -171,8 +171,12 @@ class Settings:
 
     def set_of(self, path: Path) -> SpecSet | None:
         """Return the first set whose spec or register folder contains a path, or None if there is none."""
+        return next(iter(self.sets_of(path)), None)
+
+    def sets_of(self, path: Path) -> list[SpecSet]:
+        """Return all sets whose spec or register folder contains a path. The folders may be links."""
         resolved = Path(os.path.realpath(path))  # Path.resolve fails if links form a loop
-        return next((each for each in self.sets if any(map(resolved.is_relative_to, each.sources))), None)
+        return [each for each in self.sets if any(map(resolved.is_relative_to, map(os.path.realpath, each.sources)))]
 
     def options_of(self, path: Path) -> SpecOptions:
         """Return the options of the set that contains a path, or the default options if there is none."""
@@ -194,15 +198,15 @@ def load(root: Path) -> Settings:
     file = root / SETTINGS_FILE
     section = _section(file)
     _reject_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
-    rows = _tables(file, section, "sets", [_DEFAULT_SET])
-    sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
+    rows = _tables(file, section, "sets")
+    sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows or [_DEFAULT_SET], 1))
     _reject_overlaps(file, sets)
-    exceptions = enumerate(_tables(file, section, "exceptions", []), 1)
+    exceptions = enumerate(_tables(file, section, "exceptions"), 1)
     lint = _table(file, section.get("lint", {}), "tool.tagwire.lint")
     exemptions = tuple(_exemption(file, number, row) for number, row in exceptions)
     with _located(file, "[tool.tagwire.lint]"):
         lint_settings = LintSettings.from_mapping(lint)
-    return Settings(root=root, sets=sets, exemptions=exemptions, lint=lint_settings, is_declared="sets" in section)
+    return Settings(root=root, sets=sets, exemptions=exemptions, lint=lint_settings, is_declared=bool(rows))
 
 
 def _section(file: Path) -> dict[str, Any]:
@@ -242,8 +246,8 @@ def _table(file: Path, value: object, name: str) -> dict[str, Any]:
     return value
 
 
-def _tables(file: Path, section: Mapping[str, Any], key: str, default: list[Any]) -> list[dict[str, Any]]:
-    rows = section.get(key, default)
+def _tables(file: Path, section: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    rows = section.get(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         name = f"tool.tagwire.{key}"
         raise settings_error(

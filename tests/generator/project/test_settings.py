@@ -55,7 +55,7 @@ def test_a_set_without_its_folder(tmp_path: Path) -> None:
         settings.project_sets()
 
 
-@pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n"])
+@pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n", "[tool.tagwire]\nsets = []\n"])
 def test_default_set_without_settings(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
@@ -85,6 +85,8 @@ def test_the_set_of_a_path(tmp_path: Path) -> None:
     assert settings.set_of(tmp_path / "specs" / "one" / "Foo.json") is one
     assert settings.set_of(tmp_path / "specs" / "two") is two
     assert settings.set_of(tmp_path / "specs" / "twofold") is None
+    (tmp_path / "specs").symlink_to("elsewhere")
+    assert settings.set_of(tmp_path / "specs" / "two" / "Foo.json") is two
 
 
 def test_the_root_is_the_nearest_folder_with_settings(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
+import json
+from pathlib import Path
+
 import pytest
 from editor_specs import FORMAT, SPEC, at, lines
 
 from tagwire.errors import SpecError
 from tagwire_generator.reading.spec import ReadResult, read_spec
-from tagwire_workbench.language.editing import applied, changed, fixes, rename_edits
+from tagwire_workbench.language.editing import applied, changed, fixes, rename_edits, rename_in_set, set_name_at
 from tagwire_workbench.language.spec_names import references
+from tagwire_workbench.language.workspace import Workspace
 
 
 def read(text: str) -> ReadResult:
@@ -62,6 +66,23 @@ def test_an_imported_struct_is_renamed_in_its_own_spec() -> None:
     assert lines(text, [span.start for span in references(text, text.rindex("Point"))]) == [1, 1]
     with pytest.raises(SpecError, match="Point can't be renamed, because it is defined in a spec outside"):
         rename_edits(text, text.rindex("Point"), "Dot", read, file="Foo.json")
+
+
+def test_a_register_is_renamed_in_all_sets_that_share_it(tmp_path: Path) -> None:
+    sets = (f'[[tool.tagwire.sets]]\nspecs = "{each}"\npackage = "{each}"\nregisters = "registers"\n' for each in "ab")
+    (tmp_path / "pyproject.toml").write_text("".join(sets))
+    uses = {"name": "Kind", "type": "int8", "versions": "0+", "enum": "Kind"}
+    spec = {"type": "data", "dialect": "tagwire", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}
+    register = {"type": "register", "name": "Kind", "keys": "int8", "entries": [{"key": 1, "name": "ONE"}]}
+    files = [tmp_path.resolve() / name for name in ("registers/Kind.json", "a/Foo.json", "real/Foo.json")]
+    for path, content in zip(files, (register, spec | {"fields": [uses]}, spec | {"fields": [uses]}), strict=True):
+        path.parent.mkdir()
+        path.write_text(json.dumps(content))
+    (tmp_path / "b").symlink_to("real")
+    specs = Workspace()
+    for path in files:
+        found = set_name_at(specs, path, specs.text(path).rindex('"Kind"') + 1)
+        assert found is not None and rename_in_set(specs, found, "Sort").keys() == set(files)
 
 
 VERSION = ('"versions": "0+", "fields"', '"version": "0+", "fields"')

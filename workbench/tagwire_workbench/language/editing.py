@@ -125,7 +125,7 @@ def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
         return None
     is_register = SpecNames(TextTree(specs.text(declared))).is_register
     files = {declared: list(_named(specs, declared, here.text, is_register))}
-    for file in specs.files(path):
+    for file in specs.files(declared):
         found = list(_named(specs, file, here.text, is_register)) if file != declared else []
         if found:
             files[file] = found
@@ -149,7 +149,7 @@ def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterat
 def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, list[Edit]]:
     """Return the edits, by file, that rename a shared struct or a register in its whole set.
 
-    Raises SpecError if a file is not a JSON object, or if the new name would break a rule in any file of the set.
+    Raises SpecError if a file is not a JSON object, or if the new name would break a rule in any file of its sets.
     """
     edits: dict[Path, list[Edit]] = {}
     for file, uses in found.files.items():
@@ -165,9 +165,12 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
 
 
 def _problems(specs: Workspace, path: Path) -> list[Problem]:
-    of_files, of_set = specs.set_problems(path)
-    files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
-    return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]
+    found: list[Problem] = []
+    checked = [specs.problems_of(each) for each in specs.settings(path).sets_of(path)]
+    for of_files, of_set in checked or [specs.set_problems(path)]:
+        files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
+        found += (problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ())))
+    return found
 
 
 def _newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:

@@ -5,6 +5,7 @@ file changes, so each keystroke only reads one spec.
 """
 
 import datetime
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.problems import Finding, Problem
 from tagwire_generator.project.exemptions import judge
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.root import find_root
+from tagwire_generator.project.root import SETTINGS_FILE, find_root
 from tagwire_generator.project.settings import Settings, SpecSet, load
 from tagwire_generator.project.spec_files import (
     SpecData,
@@ -141,7 +142,7 @@ class Workspace:
     def settings(self, path: Path) -> Settings:
         """Return the settings of a file's project. Raises SettingsError if they can't be read."""
         root = find_root(path.parent)
-        stamp = _stamp(root / "pyproject.toml")
+        stamp = _stamp(root / SETTINGS_FILE)
         known = self._settings.get(root)
         if known is None or known[0] != stamp:
             known = self._settings[root] = stamp, load(root)
@@ -149,8 +150,7 @@ class Workspace:
 
     def spec_set(self, path: Path) -> SpecSet | None:
         """Return the spec set that contains a file, or None. Raises SettingsError if the settings can't be read."""
-        sets = self.settings(path).sets
-        return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
+        return self.settings(path).set_of(path)
 
     def options(self, path: Path) -> SpecOptions:
         """Return the options for reading a file. Raises SettingsError if the project's settings can't be read."""
@@ -177,8 +177,9 @@ class Workspace:
     def context(self, path: Path) -> SetContext:
         """Return the registers and shared structs that a file may use. Raises SpecError if its set can't be read."""
         spec_set = self.spec_set(path)
-        if spec_set is None:
-            return ALONE
+        return self._context(spec_set) if spec_set is not None else ALONE
+
+    def _context(self, spec_set: SpecSet) -> SetContext:
         data = {spec.path: self._bytes(spec.path) for spec in self._files(spec_set)}
         offered = {path: each for path, each in data.items() if may_be_register(each) or may_be_shared(each)}
         known = self._contexts.get(spec_set.package)
@@ -187,12 +188,11 @@ class Workspace:
         return known[1]
 
     def files(self, path: Path) -> list[Path]:
-        """Return the paths of all specs in a file's set, including unsaved specs; [] if the file is in no set.
+        """Return the paths of all specs in the sets that contain a file, including unsaved specs.
 
-        Raises SpecError if the spec folder or the settings can't be read.
+        Raises SpecError if a spec folder or the settings can't be read.
         """
-        spec_set = self.spec_set(path)
-        return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
+        return [spec.path for spec_set in self.settings(path).sets_of(path) for spec in self._files(spec_set)]
 
     def formatted(self, path: Path) -> str:
         """Return the file's content as `tagwire fmt` would format it.
@@ -221,11 +221,15 @@ class Workspace:
         spec_set = self.spec_set(path)
         if spec_set is None:
             return SetProblems({path: list(found)} if (found := self.problems(path)) else {}, {})
+        return self.problems_of(spec_set)
+
+    def problems_of(self, spec_set: SpecSet) -> SetProblems:
+        """Return the problems in a spec set. Raises SpecError if a spec folder or the settings can't be read."""
         of_set: defaultdict[Path, list[Problem]] = defaultdict(list)
         of_files: dict[Path, list[Problem]] = {}
         messages: list[MessageSpec] = []
         are_all_read = True
-        context = self.context(path)
+        context = self._context(spec_set)
         for spec in self._files(spec_set):
             result = self._read(spec, spec_set.options, context)
             if result.problems:
@@ -233,7 +237,7 @@ class Workspace:
             are_all_read = are_all_read and not result.has_errors
             messages += [result.message] if result.message else []
         if are_all_read:
-            linted = self._lint_problems(lint_pairs(messages), messages, self.settings(path))
+            linted = self._lint_problems(lint_pairs(messages), messages, self.settings(spec_set.root / SETTINGS_FILE))
             for problem in (*check_set([each.summary() for each in messages], spec_set.options), *linted):
                 of_set[Path(problem.file)].append(problem)
         return SetProblems(of_files, dict(of_set))
@@ -271,16 +275,17 @@ class Workspace:
         return [replace(finding, message=text_of(finding)) for finding in placed(left, texts)]
 
     def _files(self, spec_set: SpecSet) -> list[SpecFile]:
-        found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
+        folders = _folders(spec_set)
+        found = {spec.path: spec for folder in folders for spec in _specs(folder)}
         for path in [*self._texts]:
-            if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, spec_set.sources)):
+            if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, folders)):
                 found[path] = SpecFile(self._component(path), path)
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
         """Return the component of a file: the name of its top-level folder in the set, or "" if it has no component."""
         spec_set = self.spec_set(path)
-        folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
+        folder = next((each for each in _folders(spec_set) if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()
         return parts[0] if parts else ""
 
@@ -306,6 +311,11 @@ class Workspace:
                 result = read_file(spec.path, **arguments)
             known = self._known[spec.path] = _Read(stamp, result)
         return known.result
+
+
+def _folders(spec_set: SpecSet) -> list[Path]:
+    """Return the folders of a set without links, because the paths of a workspace contain none."""
+    return [Path(os.path.realpath(folder)) for folder in spec_set.sources]
 
 
 def _specs(folder: Path) -> list[SpecFile]:
