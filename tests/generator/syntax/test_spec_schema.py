@@ -253,7 +253,7 @@ def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
-@pytest.mark.parametrize("allow_extensions", [False, True])
+@pytest.mark.parametrize("allow_extensions", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_specs_that_the_fast_test_accepts_have_no_errors(
     allow_extensions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
